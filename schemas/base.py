@@ -1,0 +1,36 @@
+"""What every contract has in common, and references to bulk data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+"""Lower-case name of an intent, slot, action or target, e.g. ``sync_orders``."""
+
+Rate = Annotated[float, Field(ge=0.0, le=1.0)]
+"""A share between 0 and 1."""
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Contract(BaseModel):
+    """Frozen value object: unknown fields are errors, not surprises."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataRef(Contract):
+    """Reference to a JSONL file: bulk data travels by path, hash and count, never by value."""
+
+    path: str = Field(description="Path of the file, absolute or relative to the working directory")
+    sha256: Sha256 = Field(description="SHA-256 of the file's bytes")
+    rows: int = Field(ge=0, description="Number of JSONL rows")
+
+
+class FolderRef(Contract):
+    """Reference to a folder of weights, complete when its hash could be taken."""
+
+    path: str = Field(description="Path of the folder, absolute or relative to the working directory")
+    sha256: Sha256 = Field(description="SHA-256 over the sorted relative names and hashes of its files")

@@ -1,0 +1,79 @@
+"""What the stages need of a model: a chat client, and a student that turns texts into frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from schemas.frame import Prediction
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One chat completion to ask for."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float = 0.0
+    seed: int = 0
+    json_schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    """Constrain the reply to this JSON Schema."""
+    top_logprobs: int = 0
+    """Ask for the log-probabilities of this many alternatives of each token."""
+
+
+@dataclass(frozen=True)
+class ChatReply:
+    """What came back."""
+
+    text: str
+    finish_reason: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    first_token_logprobs: Mapping[str, float] | None = None
+    """Alternatives of the first token with their log-probabilities; None: the server gave none."""
+    mean_logprob: float | None = None
+    """Mean log-probability of the reply's tokens; None: the server gave none."""
+
+
+class ChatClient(Protocol):
+    """A model behind an OpenAI-compatible chat endpoint."""
+
+    @property
+    def model(self) -> str:
+        """Served model name."""
+        ...
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        """Ask once.
+
+        Raises:
+            ServiceUnavailable, RateLimited: transient.
+            RequestRefused: permanent (context too long, unknown model …).
+        """
+        ...
+
+
+class Student(Protocol):
+    """Anything that maps utterances to frames: probe, served adapter, in-process model."""
+
+    @property
+    def name(self) -> str:
+        """Name in reports: tuned, base_zero_shot, probe, …"""
+        ...
+
+    def predict(self, texts: Sequence[str]) -> list[Prediction]:
+        """One prediction a text, in order. A reply that is no frame is a prediction with an ``error``, never an exception."""
+        ...

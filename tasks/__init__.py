@@ -1,0 +1,1 @@
+"""Prefect tasks: thin wrappers around the domain, one file a stage."""
