@@ -71,5 +71,7 @@ class Prediction(Contract):
 
     frame: Frame | None = None
     raw: str = Field(default="", description="The reply as it came")
-    error: str | None = Field(default=None, description="Why the reply is not a frame (malformed, truncated, unknown_intent, …)")
+    error: str | None = Field(
+        default=None, description="Why the reply is not a frame (malformed, truncated, unknown_intent, …)"
+    )
     confidence: float | None = Field(default=None, description="Probability of the answer; None is 'not known', not 'low'")

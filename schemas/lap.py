@@ -41,5 +41,9 @@ class LapReport(Contract):
     tuning: TuningReport | None = None
     throughput: ThroughputReport | None = None
     distillation: DistillationReport | None = None
-    challenger_eval: Evaluation | None = Field(default=None, description="The distilled challenger on eval; reporting only")
     html: str | None = Field(default=None, description="Path of report.html")
+
+    @property
+    def challenger_eval(self) -> Evaluation | None:
+        """The distilled challenger on eval; reporting only."""
+        return self.distillation.challenger_eval if self.distillation else None

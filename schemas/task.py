@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from schemas.base import Contract, Slug
 
 SlotType = Literal["text", "date", "name", "code", "enum"]
+RejectionReason = Literal[
+    "not_a_task",
+    "unknown_action",
+    "unknown_target",
+    "ambiguous_time",
+    "ambiguous_zone",
+    "invalid_schedule",
+    "contradiction",
+    "duplicate",
+    "suspicious",
+]
 
 
 class SlotSpec(Contract):
@@ -24,8 +35,15 @@ class SlotSpec(Contract):
 class Schedule(Contract):
     """When a task runs. The zone is required: a time without one is a rejected statement, never the host's guess."""
 
-    cron: str = Field(description="Canonical 5-field cron: digits, Sunday 0, day fields never both set")
+    cron: str | None = Field(default=None, description="Canonical 5-field cron: digits, Sunday 0, day fields never both set")
+    rrule: str | None = Field(default=None, description="RFC 5545 rule on the zone's wall clock, where cron can't say it")
     zone: str = Field(description="IANA zone, e.g. Asia/Shanghai")
+
+    @model_validator(mode="after")
+    def _cron_or_rrule(self) -> Self:
+        if (self.cron is None) == (self.rrule is None):
+            raise ValueError("a schedule has a cron or an rrule: exactly one of them")
+        return self
 
 
 class SourceQuote(Contract):
@@ -43,10 +61,14 @@ class TaskSchema(Contract):
     id: UUID = Field(description="UUIDv5 of domain, action, target and qualifier: a changed wording or time is the same task")
     intent: Slug
     action: Slug
-    target: Slug
+    entity: str = Field(default="", description="What the document calls the target")
+    target: Slug | None = Field(description="None: the glossary doesn't know the entity, so the task can't be deployed yet")
+    qualifier: str = Field(default="", description="Tells tasks of the same action and target apart; part of the id")
     description: str = ""
     slots: tuple[SlotSpec, ...] = ()
     schedule: Schedule | None = None
+    notes: tuple[str, ...] = Field(default=(), description="Readings that rest on the domain's words, not on the statement's alone")
+    flag: str | None = Field(default=None, description="Why a person must look before this task is deployed")
     provenance: tuple[SourceQuote, ...] = ()
 
 
@@ -54,7 +76,7 @@ class Rejection(Contract):
     """A statement that became no task: a result, not a failure."""
 
     source: SourceQuote
-    reason: Literal["not_a_task", "unknown_action", "unknown_target", "ambiguous_time", "contradiction", "duplicate"]
+    reason: RejectionReason
     question: str = Field(description="What would settle it")
 
 

@@ -42,7 +42,9 @@ class LoadPoint(Contract):
     goodput: float = Field(description="Replies a second that met the SLO's latency")
     completion_tokens_per_s: float
     holds_slo: bool
-    void: bool = Field(default=False, description="P99 send delay above 5 % of the measured P50 latency: the generator was too slow")
+    void: bool = Field(
+        default=False, description="P99 send delay above 5 % of the measured P50 latency: the generator was too slow"
+    )
 
 
 class ThroughputReport(Contract):

@@ -46,6 +46,9 @@ class ServerSettings(Group):
     kv_cache_gib: int = Field(default=1, description="KV cache of the CPU build, GiB")
     start_timeout_s: float = 300.0
     port: int = Field(default=0, description="0: a free one")
+    price_per_hour: float = Field(
+        default=0.10, ge=0, description="Price of the serving machine, for cost per 1,000 tasks: set yours"
+    )
 
 
 class TeacherSettings(Group):
@@ -58,6 +61,12 @@ class TeacherSettings(Group):
     max_concurrency: int = 16
     prompt_price_per_1m: float = Field(default=0.0, description="Price of a million prompt tokens")
     completion_price_per_1m: float = 0.0
+
+
+class IntentSettings(Group):
+    """Reading requirement documents (white paper F9)."""
+
+    min_interval_minutes: int = Field(default=5, ge=1, description="Schedules that fire more often than this are refused")
 
 
 class SeedingSettings(Group):
@@ -90,11 +99,13 @@ class DistillationSettings(Group):
     teacher_mix: float = Field(default=0.3, ge=0, le=1, description="Share of the teacher's scores in the target")
     hard_label_weight: float = Field(default=0.5, ge=0, le=1, description="Share of the hard-label loss")
     replay_share: float = Field(default=0.3, ge=0, lt=1, description="Share of old rows mixed in against forgetting")
-    champion_share: float = Field(default=0.8, ge=0, le=1, description="Share of replayed users who see the champion; the rest see the probe")
+    champion_share: float = Field(default=0.8, ge=0, le=1, description="Share of users who see the champion, not the probe")
     learning_rate: float = 5e-4
     max_tokens: int = 15_000
     min_gain: float = Field(default=0.0, description="Joint frame accuracy that a challenger must gain on valid")
-    max_intent_drop: float = Field(default=0.05, description="Largest fall of an intent's recall that the gate allows, given at least 5 rows")
+    max_intent_drop: float = Field(
+        default=0.05, description="Largest fall of an intent's recall (>= 5 rows) that the gate allows"
+    )
 
 
 class Settings(BaseSettings):
@@ -107,9 +118,13 @@ class Settings(BaseSettings):
     home: Path = Path(".kickwheel")
     tracking_uri: str = Field(default="", description="MLflow; empty: sqlite under home, unless MLFLOW_TRACKING_URI is set")
     seed: int = 0
+    trainer: Literal["peft", "instant"] = Field(
+        default="peft", description="instant: untrained adapters from kickwheel.testing, to try out the wiring and nothing else"
+    )
     model: ModelSettings = ModelSettings()
     server: ServerSettings = ServerSettings()
     teacher: TeacherSettings = TeacherSettings()
+    intent: IntentSettings = IntentSettings()
     seeding: SeedingSettings = SeedingSettings()
     tuning: LoraPlan = LoraPlan()
     throughput: ThroughputSettings = ThroughputSettings()

@@ -154,6 +154,12 @@ class Lap:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
+    def work(self, stage: Stage, inputs: str) -> Path:
+        """Folder for what a stage makes from just these inputs: changed inputs never meet old checkpoints."""
+        path = self.folder / stage / f"from-{inputs[:12]}"
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
     def finished(self, stage: Stage, kind: type[Result], inputs: str) -> Result | None:
         """The stage's result, if it was finished from just these inputs."""
         record = self._record(stage)
@@ -167,7 +173,9 @@ class Lap:
         """
         record = self._record(stage)
         if record is None:
-            raise StageInputMissing(f"lap {self.number} has no finished '{stage}' stage: run it first (kickwheel run DOMAIN --stages {stage})")
+            raise StageInputMissing(
+                f"lap {self.number} has no finished '{stage}' stage: run it first (kickwheel run DOMAIN --stages {stage})"
+            )
         return kind.model_validate(record.result)
 
     def has(self, stage: Stage) -> bool:
@@ -214,6 +222,6 @@ def previous_lap(home: Path, domain: str, lap: Lap) -> Lap | None:
     return next((item for item in reversed(laps_of(home, domain)) if item.number < lap.number and is_complete(item)), None)
 
 
-def finished_stages(lap: Lap) -> tuple[Stage, ...]:
-    """Stages of the lap that are finished, in order."""
-    return tuple(stage for stage in STAGES if lap.has(stage))
+def is_whole(lap: Lap) -> bool:
+    """Whether every stage of the lap is finished."""
+    return all(lap.has(stage) for stage in STAGES)

@@ -57,7 +57,9 @@ def _parse(text: str, reply: str, catalog: TaskCatalog) -> tuple[Frame | None, s
 
 def frame_json_schema(catalog: TaskCatalog) -> dict[str, Any]:
     """JSON Schema of a reply: one branch an intent, with just the slots of that intent."""
-    branches = [_branch(intent, [slot.name for slot in catalog.slots_of(intent)]) for intent in (*catalog.intents, OUT_OF_SCOPE)]
+    branches = [
+        _branch(intent, [slot.name for slot in catalog.slots_of(intent)]) for intent in (*catalog.intents, OUT_OF_SCOPE)
+    ]
     return {"anyOf": branches}
 
 

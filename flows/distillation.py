@@ -1,0 +1,26 @@
+"""Stage 5: feedback to a distilled challenger, gated against the champion."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from schemas.feedback import DistillationReport
+from tasks import policies
+from tasks.distillation import distil_challenger, gate_challenger, replay_feedback
+from tasks.recording import finish, finished, recorded_stage
+from tasks.wiring import place_of, students
+
+
+@flow(name="distillation", flow_run_name="distillation-{domain}", **policies.STAGE)
+def distillation(domain: str = "examples/dataops", lap: int = 0) -> DistillationReport:
+    """Turn feedback into a challenger and let the gate decide. lap: 0 takes the unfinished one, or opens the next."""
+    place = place_of(domain, lap)
+    if report := finished(place, "distillation", DistillationReport):
+        return report
+    with recorded_stage(place, "distillation") as run:
+        with students(place, "distillation") as served:
+            replayed = replay_feedback(place, served)
+        distilled = distil_challenger(place, replayed)
+        with students(place, "distillation") as served:
+            report = gate_challenger(place, served, replayed, distilled, run)
+        return finish(place, "distillation", report, run)

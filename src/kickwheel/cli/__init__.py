@@ -1,0 +1,48 @@
+"""The command line, one file a command. Nothing heavy is imported until a command needs it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from kickwheel import __version__
+from kickwheel.cli import check, doctor, init, intent, run, up
+from kickwheel.cli.output import fail
+from kickwheel.errors import KickwheelError
+
+app = typer.Typer(
+    name="kickwheel",
+    help="A data flywheel for LLM task understanding: from a requirements document and two hundred utterances to a served model.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+app.command("run")(run.command)
+app.command("up")(up.command)
+app.command("init")(init.command)
+app.command("check")(check.command)
+app.command("doctor")(doctor.command)
+app.add_typer(intent.app, name="intent")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kickwheel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Options that stand before every command."""
+
+
+def main() -> None:
+    """Entry point: an error of our own tree becomes one clear message and exit code 2, never a traceback."""
+    try:
+        app()
+    except KickwheelError as error:
+        sys.exit(fail(error))

@@ -1,0 +1,74 @@
+"""A student behind a chat endpoint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from kickwheel.errors import KickwheelError, RateLimited, ServiceUnavailable
+from kickwheel.inference.batch import Outcome, complete_many
+from kickwheel.inference.frame_codec import decode_frame
+from kickwheel.inference.ports import ChatClient, ChatRequest, Message
+from schemas.frame import Prediction
+from schemas.task import TaskCatalog
+
+MAX_TOKENS = 64
+"""The longest frame of the example has 46 tokens; a Chinese character takes two or three."""
+
+
+class ServedStudent:
+    """A :class:`~kickwheel.inference.ports.Student`: the served adapter, or the served base without one."""
+
+    def __init__(
+        self,
+        client: ChatClient,
+        messages_for: Callable[[str], tuple[Message, ...]],
+        catalog: TaskCatalog,
+        name: str,
+        max_concurrency: int,
+        *,
+        max_tokens: int = MAX_TOKENS,
+    ):
+        self._client = client
+        self._messages_for = messages_for
+        self._catalog = catalog
+        self._name = name
+        self._max_concurrency = max_concurrency
+        self._max_tokens = max_tokens
+
+    @property
+    def name(self) -> str:
+        """Name in reports."""
+        return self._name
+
+    def predict(self, texts: Sequence[str]) -> list[Prediction]:
+        """One prediction a text, in order. A request that failed is a prediction with the error ``unavailable``,
+        ``rate_limited`` or ``refused``.
+
+        ``confidence`` is the geometric mean of the tokens' probabilities; None where the server gives none.
+
+        Raises:
+            ServiceError: not one request was answered, so there is nothing to judge the student by.
+        """
+        requests = [
+            ChatRequest(messages=self._messages_for(text), max_tokens=self._max_tokens, top_logprobs=1) for text in texts
+        ]
+        outcomes = complete_many(self._client, requests, max_concurrency=self._max_concurrency)
+        errors = [outcome for outcome in outcomes if isinstance(outcome, KickwheelError)]
+        if errors and len(errors) == len(outcomes):
+            raise errors[0]
+        return [self._prediction(text, outcome) for text, outcome in zip(texts, outcomes, strict=True)]
+
+    def _prediction(self, text: str, outcome: Outcome) -> Prediction:
+        if isinstance(outcome, KickwheelError):
+            return Prediction(error=_kind(outcome))
+        prediction = decode_frame(text, outcome.text, self._catalog, finish_reason=outcome.finish_reason)
+        if outcome.mean_logprob is None:
+            return prediction
+        return prediction.model_copy(update={"confidence": min(1.0, math.exp(outcome.mean_logprob))})
+
+
+def _kind(error: KickwheelError) -> str:
+    if isinstance(error, RateLimited):
+        return "rate_limited"
+    return "unavailable" if isinstance(error, ServiceUnavailable) else "refused"

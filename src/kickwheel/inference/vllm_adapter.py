@@ -1,0 +1,115 @@
+"""The model server of a lap: one that we start and end, or one that exists and is left alone."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kickwheel.errors import ServerFailed, ServiceUnavailable
+from kickwheel.inference.vllm_command import described, find_server_command, server_arguments, server_environment
+from kickwheel.inference.vllm_http_adapter import VllmEndpoint
+from kickwheel.inference.vllm_process_adapter import SupervisedProcess, choose_port
+from kickwheel.settings import ServerSettings
+
+__all__ = ["RunningServer", "find_server_command", "model_server"]
+
+_POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    """A server that answers. ``url`` ends in ``/v1``; ``startup_s`` is None for one that ran before."""
+
+    url: str
+    base_name: str
+    version: str
+    endpoint: VllmEndpoint = field(repr=False)
+    engine_settings: dict[str, str] = field(default_factory=dict)
+    startup_s: float | None = None
+    process: SupervisedProcess | None = field(default=None, repr=False)
+
+    def load_adapter(self, name: str, path: Path) -> None:
+        """Serve the adapter in ``path`` as ``name``; see :meth:`VllmEndpoint.load_adapter`."""
+        self.endpoint.load_adapter(name, path)
+
+    def unload_adapter(self, name: str) -> None:
+        """Stop serving an adapter; harmless if it is not served."""
+        self.endpoint.unload_adapter(name)
+
+    def is_healthy(self) -> bool:
+        """Whether it still answers."""
+        return (self.process is None or self.process.is_running()) and self.endpoint.is_healthy()
+
+
+@contextmanager
+def model_server(settings: ServerSettings, *, base_path: Path, log: Path, enable_lora: bool) -> Iterator[RunningServer]:
+    """A running server for the time of the ``with`` block.
+
+    ``settings.url`` names one that exists: it is used and never stopped. Otherwise vLLM is started on 127.0.0.1 with the
+    base model in ``base_path``, its output in ``log``; it is gone after the block, and also if this process is killed.
+
+    Raises:
+        ServerNotInstalled: there is no vLLM on this machine.
+        ServerFailed: port taken, did not come up, or not in time; the end of its log is in the message.
+        ServiceUnavailable: the server of ``settings.url`` does not answer.
+    """
+    if settings.url:
+        with _endpoint(settings.url) as endpoint:
+            yield _attached(settings, endpoint)
+        return
+    command = find_server_command(settings)
+    port = choose_port(settings.port)
+    base_name = base_path.resolve().name
+    arguments = server_arguments(
+        settings, command, base_path=base_path.resolve(), base_name=base_name, port=port, enable_lora=enable_lora
+    )
+    begin = time.monotonic()
+    process = SupervisedProcess(arguments, server_environment(settings, os.environ), log)
+    try:
+        with _endpoint(f"http://127.0.0.1:{port}/v1") as endpoint:
+            _wait(endpoint, process, begin + settings.start_timeout_s, settings.start_timeout_s)
+            yield RunningServer(
+                url=endpoint.url,
+                base_name=base_name,
+                version=endpoint.version(),
+                endpoint=endpoint,
+                engine_settings=described(settings, enable_lora=enable_lora),
+                startup_s=time.monotonic() - begin,
+                process=process,
+            )
+    finally:
+        process.stop()
+
+
+def _attached(settings: ServerSettings, endpoint: VllmEndpoint) -> RunningServer:
+    try:
+        base_name = endpoint.base_name()
+    except ServiceUnavailable as error:
+        raise ServiceUnavailable(f"{error} (setting KICKWHEEL_SERVER__URL; empty: start one here)") from error
+    engine = {"device": settings.device, "attached": endpoint.url}
+    return RunningServer(endpoint.url, base_name, endpoint.version(), endpoint, engine)
+
+
+def _wait(endpoint: VllmEndpoint, process: SupervisedProcess, deadline: float, limit_s: float) -> None:
+    while not endpoint.is_healthy():
+        if not process.is_running():
+            raise ServerFailed(f"the model server ended while it started:\n{process.log_tail()}")
+        if time.monotonic() > deadline:
+            raise ServerFailed(
+                f"the model server was not ready after {limit_s:g} s (setting KICKWHEEL_SERVER__START_TIMEOUT_S):\n"
+                f"{process.log_tail()}"
+            )
+        time.sleep(_POLL_S)
+
+
+@contextmanager
+def _endpoint(url: str) -> Iterator[VllmEndpoint]:
+    endpoint = VllmEndpoint(url)
+    try:
+        yield endpoint
+    finally:
+        endpoint.close()

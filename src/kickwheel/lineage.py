@@ -1,0 +1,51 @@
+"""What each stage's result depends on: the fingerprint under which it is finished, or done again.
+
+Whatever can change a result belongs in here; what cannot (a log path, a port, a concurrency) must stay out, or a resumed
+lap would pay twice.
+"""
+
+from __future__ import annotations
+
+from kickwheel import __version__
+from kickwheel.domain import Domain
+from kickwheel.settings import Settings
+from kickwheel.workspace import Lap, fingerprint, previous_lap
+from schemas.base import DataRef
+from schemas.lap import Stage
+from schemas.seeding import SeedSet
+from schemas.task import TaskCatalog
+from schemas.tuning import TuningReport
+
+
+def starting_rows(settings: Settings, domain: Domain, lap: Lap) -> DataRef | None:
+    """Labelled rows of the last complete lap; None in the first lap, which starts from the domain's seeds."""
+    before = previous_lap(settings.home, domain.name, lap)
+    return before.load("seeding", SeedSet).train if before and before.has("seeding") else None
+
+
+def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> str:
+    """Fingerprint of everything that the stage's result depends on.
+
+    Raises:
+        StageInputMissing: the stage before it is not finished in this lap.
+    """
+    common = (__version__, stage, domain.name, settings.seed)
+    match stage:
+        case "intent":
+            return fingerprint(*common, domain.zone, *domain.requirement_files, domain.glossary_file)
+        case "seeding":
+            teacher = (settings.teacher.base_url, settings.teacher.model, settings.model.base)
+            files = (domain.seeds, domain.pool, domain.valid, domain.review)
+            rows = starting_rows(settings, domain, lap)
+            return fingerprint(*common, lap.load("intent", TaskCatalog), settings.seeding, teacher, rows, *files)
+        case "tuning":
+            seeds = lap.load("seeding", SeedSet)
+            return fingerprint(*common, seeds.train, settings.tuning, settings.model, domain.valid, domain.eval)
+        case "throughput":
+            adapter = lap.load("tuning", TuningReport).adapter
+            return fingerprint(*common, adapter, settings.throughput, settings.server, domain.eval)
+        case "distillation":
+            adapter = lap.load("tuning", TuningReport).adapter
+            teacher = (settings.teacher.base_url, settings.teacher.model)
+            files = (domain.feedback, domain.valid, domain.eval)
+            return fingerprint(*common, adapter, settings.distillation, teacher, *files)

@@ -1,0 +1,80 @@
+"""The lap as flat numbers, for the tracker's parent run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kickwheel.reporting.standing import eval_lines
+from schemas.lap import LapReport
+
+_PREFIXES = {"tuned": "eval", "base_zero_shot": "base"}
+
+
+def flat_metrics(report: LapReport) -> dict[str, float]:
+    """Metrics by name; only what was measured and is finite.
+
+    ``eval/…`` (the tuned student), ``probe/…``, ``base/…``, ``challenger/…`` on eval, each with ``…_zh/``; ``seeding/…``,
+    ``tuning/…``, ``throughput/…``, ``business/…`` (the champion's arm, replayed), ``distillation/…``, ``seconds/…``.
+    """
+    groups = (_quality, _seeding, _tuning, _throughput, _distillation, _seconds)
+    return {
+        name: float(value) for group in groups for name, value in group(report) if value is not None and math.isfinite(value)
+    }
+
+
+Named = Iterator[tuple[str, float | None]]
+
+
+def _quality(report: LapReport) -> Named:
+    for line in eval_lines(report):
+        prefix = _PREFIXES.get(line.student, line.student) + (f"_{line.language}" if line.language else "")
+        for name, value in line.metrics.model_dump(exclude={"rows", "joint_interval"}).items():
+            yield f"{prefix}/{name}", value
+
+
+def _seeding(report: LapReport) -> Named:
+    if seeding := report.seeding:
+        yield "seeding/labels_total", sum(seeding.labels_by_source.values())
+        for source, labels in seeding.labels_by_source.items():
+            yield f"seeding/labels_{source}", labels
+        yield "seeding/rounds", len(seeding.rounds)
+        yield "seeding/review_queue", seeding.review_queue.rows
+        yield "seeding/agreement", seeding.agreement
+        yield "seeding/teacher_labels", seeding.teacher.labels
+        yield "seeding/teacher_right", seeding.teacher.right
+        yield "seeding/teacher_calls", sum(round_.teacher_calls for round_ in seeding.rounds)
+
+
+def _tuning(report: LapReport) -> Named:
+    if tuning := report.tuning:
+        yield "tuning/trained_tokens", tuning.trained_tokens
+        yield "tuning/tokens_per_second", tuning.tokens_per_second
+        yield "tuning/final_loss", tuning.losses[-1].loss if tuning.losses else None
+        yield "tuning/p_value_against_probe", tuning.against_probe.p_value
+        yield "tuning/p_value_against_base", tuning.against_base.p_value
+
+
+def _throughput(report: LapReport) -> Named:
+    if throughput := report.throughput:
+        for arm in sorted({point.arm for point in throughput.points}):
+            yield f"throughput/largest_rate_{arm}", throughput.largest_rate(arm)
+        yield "throughput/startup_s", throughput.startup_s
+        yield "throughput/warmup_s", throughput.warmup_s
+
+
+def _distillation(report: LapReport) -> Named:
+    if distillation := report.distillation:
+        if champion := distillation.business.get("champion"):
+            yield from ((f"business/{name}", value) for name, value in champion.model_dump().items())
+        yield "distillation/events", distillation.events.rows
+        yield "distillation/rows", distillation.batch.rows
+        yield "distillation/conflicts", distillation.conflicts
+        yield "distillation/trained_tokens", distillation.trained_tokens
+        yield "distillation/promoted", (distillation.gate.decision == "promote") if distillation.gate else None
+
+
+def _seconds(report: LapReport) -> Named:
+    for time in report.stages:
+        yield f"seconds/{time.stage}", time.seconds
+    yield "seconds/total", sum(time.seconds for time in report.stages) if report.stages else None

@@ -1,0 +1,88 @@
+"""Which values of a stage's result are logged on its MLflow run: a chosen subset, by names that laps share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from schemas.feedback import DistillationReport
+from schemas.quality import Evaluation
+from schemas.seeding import SeedSet
+from schemas.task import TaskCatalog
+from schemas.throughput import ThroughputReport
+from schemas.tuning import LossPoint, TuningReport
+
+Values = dict[str, float]
+Curves = dict[str, list[tuple[int, float]]]
+
+
+def finite(values: Mapping[str, float | int | None]) -> Values:
+    """Numbers only: MLflow takes NaN and infinity silently, so they are stopped here."""
+    return {name: float(value) for name, value in values.items() if value is not None and math.isfinite(value)}
+
+
+def evaluation_values(evaluation: Evaluation) -> Values:
+    """Figures of one evaluation, prefixed by student, and by language below it."""
+    sets = {evaluation.student: evaluation.overall}
+    sets |= {f"{evaluation.student}_{language}": metrics for language, metrics in evaluation.by_language.items()}
+    return finite(
+        {
+            f"{prefix}/{name}": value
+            for prefix, metrics in sets.items()
+            for name, value in metrics.model_dump(exclude={"joint_interval"}).items()
+        }
+    )
+
+
+def stage_values(result: BaseModel) -> Values:
+    """Metrics of a stage's result."""
+    match result:
+        case TaskCatalog():
+            scheduled = sum(task.schedule is not None for task in result.tasks)
+            return finite({"tasks": len(result.tasks), "scheduled": scheduled, "rejected": len(result.rejections)})
+        case SeedSet():
+            labels = {f"labels/{source}": count for source, count in result.labels_by_source.items()}
+            calls = sum(item.teacher_calls for item in result.rounds)
+            more = {"labels/total": result.train.rows, "agreement": result.agreement, "teacher_calls": calls}
+            return finite({**labels, **more, "teacher_right": result.teacher.right})
+        case TuningReport():
+            values = {"trained_tokens": result.trained_tokens, "tokens_per_second": result.tokens_per_second}
+            return finite(values) | {k: v for item in result.evaluations for k, v in evaluation_values(item).items()}
+        case ThroughputReport():
+            rates = {f"largest_rate/{arm}": result.largest_rate(arm) for arm in ("base", "adapter")}
+            return finite({**rates, "startup_s": result.startup_s, "warmup_s": result.warmup_s})
+        case DistillationReport():
+            business = {f"business_{arm}/{k}": v for arm, item in result.business.items() for k, v in item.model_dump().items()}
+            signals = {f"signals/{rule}": count for rule, count in result.signals_by_rule.items()}
+            gate = [item for item in (result.gate.champion, result.gate.challenger) if item] if result.gate else []
+            values = finite({**business, **signals, "conflicts": result.conflicts, "trained_tokens": result.trained_tokens})
+            return values | {k: v for item in gate for k, v in evaluation_values(item).items()}
+    raise TypeError(f"no stage gives a {type(result).__name__}")
+
+
+def stage_curves(result: BaseModel) -> Curves:
+    """Curves of a stage's result: name -> (step, value). Load curves have the offered rate in milli-requests/s as step."""
+    match result:
+        case SeedSet():
+            return {"probe/joint_frame_accuracy": [(item.number, item.probe.joint_frame_accuracy) for item in result.rounds]}
+        case TuningReport() | DistillationReport():
+            return _loss_curve(result.losses)
+        case ThroughputReport():
+            curves: Curves = {}
+            for point in result.points:
+                step = round(1000 * point.offered_rate)
+                for name, value in (
+                    ("p50_ms", point.latency_ms.p50),
+                    ("p99_ms", point.latency_ms.p99),
+                    ("goodput", point.goodput),
+                ):
+                    if value is not None:
+                        curves.setdefault(f"{point.arm}/{name}", []).append((step, value))
+            return curves
+    return {}
+
+
+def _loss_curve(losses: tuple[LossPoint, ...]) -> Curves:
+    return {"loss": [(point.step, point.loss) for point in losses if math.isfinite(point.loss)]} if losses else {}

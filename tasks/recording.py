@@ -1,0 +1,110 @@
+"""How a lap and its stages are recorded: MLflow runs, Prefect artifacts, links between the two, seconds."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from prefect.artifacts import create_link_artifact, create_markdown_artifact
+from prefect.logging import get_run_logger
+from prefect.runtime import deployment, flow_run
+from pydantic import BaseModel
+
+from kickwheel import __version__
+from kickwheel.attempts import Attempt, log_attempt
+from kickwheel.lineage import stage_inputs
+from kickwheel.tracking.runs_adapter import RunRecorder
+from kickwheel.tracking.stage_values import stage_curves, stage_values
+from schemas.lap import Stage
+from tasks.wiring import Place, tracker
+
+Result = TypeVar("Result", bound=BaseModel)
+
+
+@contextmanager
+def recorded_lap(place: Place) -> Iterator[RunRecorder]:
+    """The lap's MLflow run around a block; both UIs link to each other."""
+    with tracker(place).lap(run_tags(place)) as run:
+        _link_to_mlflow(run)
+        yield run
+
+
+@contextmanager
+def recorded_stage(place: Place, stage: Stage) -> Iterator[RunRecorder]:
+    """A child run and an attempt's seconds around a stage's work."""
+    started = time.time()
+    log_attempt(place.lap, Attempt(stage=stage, at=_iso(started), seconds=None))
+    try:
+        with tracker(place).stage(stage, {**run_tags(place), "kickwheel.stage": stage}) as run:
+            yield run
+    finally:
+        log_attempt(place.lap, Attempt(stage=stage, at=_iso(started), seconds=time.time() - started))
+
+
+def finished(place: Place, stage: Stage, kind: type[Result]) -> Result | None:
+    """The stage's result, if this lap has it already from just these inputs."""
+    result = place.lap.finished(stage, kind, stage_inputs(stage, place.domain, place.settings, place.lap))
+    if result is not None:
+        get_run_logger().info("%s: already finished in lap %d from the same inputs", stage, place.lap.number)
+    return result
+
+
+def finish(place: Place, stage: Stage, result: Result, run: RunRecorder) -> Result:
+    """Log the result's figures, then write the stage's completion marker."""
+    run.metrics(stage_values(result))
+    run.series(stage_curves(result))
+    place.lap.finish(stage, result, stage_inputs(stage, place.domain, place.settings, place.lap))
+    run.artifact(place.lap.stage(stage) / "result.json")
+    get_run_logger().info("%s: finished", stage)
+    return result
+
+
+def publish_summary(domain: str, markdown: str) -> None:
+    """The lap's summary as a Prefect artifact; its fixed key keeps the history of laps."""
+    create_markdown_artifact(markdown, key=f"lap-report-{_artifact_key(domain)}", description="Kickwheel lap report")
+
+
+def run_tags(place: Place) -> dict[str, str]:
+    """Tags of every run: where it came from."""
+    tags = {
+        "kickwheel.domain": place.domain.name,
+        "kickwheel.lap": str(place.lap.number),
+        "kickwheel.code_version": code_version(),
+        "prefect.flow_run_id": flow_run.get_id(),
+        "prefect.flow_run_name": flow_run.get_name(),
+        "prefect.flow_run_url": flow_run.get_flow_run_ui_url(),
+        "prefect.deployment": deployment.get_name(),
+    }
+    return {name: value for name, value in tags.items() if value}
+
+
+def code_version() -> str:
+    """Package version and, in a checkout, the commit (with + where files differ from it)."""
+    here = Path(__file__).resolve().parent.parent
+    command = ["git", "-C", str(here), "describe", "--always", "--dirty=+", "--abbrev=12"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    commit = done.stdout.strip() if done.returncode == 0 else ""
+    return f"{__version__}+{commit}" if commit else __version__
+
+
+def _link_to_mlflow(run: RunRecorder) -> None:
+    """A link artifact where MLflow is a server; a file store has no address that a browser could open."""
+    uri = run.client.tracking_uri
+    if uri.startswith("http"):
+        experiment = run.client.get_run(run.run_id).info.experiment_id
+        link = f"{uri.rstrip('/')}/#/experiments/{experiment}/runs/{run.run_id}"
+        create_link_artifact(link, link_text="MLflow run of this lap", key="mlflow-run")
+
+
+def _artifact_key(name: str) -> str:
+    """Prefect takes lower-case letters, digits and dashes only."""
+    return "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower())
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

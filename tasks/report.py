@@ -1,0 +1,46 @@
+"""The task that ends a lap: its report, in every place where people look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prefect import task
+
+from kickwheel.attempts import stage_times, started_at
+from kickwheel.reporting.build import flat_metrics, summary_markdown, write_report
+from kickwheel.tracking.runs_adapter import RunRecorder
+from kickwheel.workspace import is_whole
+from schemas.feedback import DistillationReport
+from schemas.lap import LapReport
+from schemas.seeding import SeedSet
+from schemas.task import TaskCatalog
+from schemas.throughput import ThroughputReport
+from schemas.tuning import TuningReport
+from tasks import policies
+from tasks.recording import code_version, publish_summary
+from tasks.wiring import Place
+
+
+@task(task_run_name="report", **policies.LOCAL)
+def report_lap(place: Place, run: RunRecorder) -> LapReport:
+    """Gather what the lap measured; a whole lap's report.json is its completion marker."""
+    lap = place.lap
+    report = LapReport(
+        domain=place.domain.name,
+        lap=lap.number,
+        code_version=code_version(),
+        mlflow_run_id=run.run_id,
+        started_at=started_at(lap),
+        stages=stage_times(lap),
+        intent=lap.load("intent", TaskCatalog) if lap.has("intent") else None,
+        seeding=lap.load("seeding", SeedSet) if lap.has("seeding") else None,
+        tuning=lap.load("tuning", TuningReport) if lap.has("tuning") else None,
+        throughput=lap.load("throughput", ThroughputReport) if lap.has("throughput") else None,
+        distillation=lap.load("distillation", DistillationReport) if lap.has("distillation") else None,
+    )
+    report = write_report(report, lap.folder if is_whole(lap) else lap.folder / "partial-report")
+    run.metrics(flat_metrics(report))
+    run.tag("mlflow.note.content", summary_markdown(report))
+    run.artifact(Path(report.html or "").parent, "report")
+    publish_summary(place.domain.name, summary_markdown(report))
+    return report

@@ -1,0 +1,191 @@
+"""Where ports meet adapters: the only place that builds them, from settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect.logging import get_run_logger
+
+from kickwheel.domain import Domain, load_domain
+from kickwheel.errors import ServerNotInstalled
+from kickwheel.inference.base_model_adapter import BaseModelFolder, ensure_base_model
+from kickwheel.inference.openai_adapter import OpenAIChatClient
+from kickwheel.inference.ports import ChatRequest, Message, Student
+from kickwheel.inference.served_student import MAX_TOKENS, ServedStudent
+from kickwheel.inference.student_prompt import student_messages
+from kickwheel.inference.vllm_adapter import RunningServer, find_server_command, model_server
+from kickwheel.inference.warmup import warm_up
+from kickwheel.lineage import stage_inputs
+from kickwheel.settings import Settings, get_settings
+from kickwheel.tracking.registry_adapter import AdapterRegistry
+from kickwheel.tracking.runs_adapter import LapTracker
+from kickwheel.tuning.ports import LoraTrainer
+from kickwheel.workspace import Lap, open_lap
+from schemas.lap import Stage
+from schemas.task import TaskCatalog
+from schemas.tuning import AdapterArtifact
+from tasks.policies import gpu_slot
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a stage works."""
+
+    domain: Domain
+    settings: Settings
+    lap: Lap
+
+    @property
+    def catalog(self) -> TaskCatalog:
+        """The lap's catalogue."""
+        return self.lap.load("intent", TaskCatalog)
+
+    @property
+    def label_log(self) -> Path:
+        """Every teacher call of this domain, whatever the lap: what was paid for once is not paid for again."""
+        return self.settings.home / self.domain.name / "teacher_calls.jsonl"
+
+    def work(self, stage: Stage) -> Path:
+        """Folder for what the stage makes from its present inputs."""
+        return self.lap.work(stage, stage_inputs(stage, self.domain, self.settings, self.lap))
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A model by address: plain data that may travel between tasks. ``reason`` says why there is none."""
+
+    url: str = ""
+    model: str = ""
+    reason: str = ""
+
+
+def place_of(domain: str, lap: int) -> Place:
+    """The domain, its settings and its lap (0: the unfinished one, or the next).
+
+    Raises:
+        DomainError: the folder does not hold.
+    """
+    found = load_domain(Path(domain))
+    settings = get_settings(found.settings)
+    return Place(found, settings, open_lap(settings.home, found.name, lap))
+
+
+def tracker(place: Place) -> LapTracker:
+    """The lap's MLflow runs."""
+    return LapTracker(place.settings, place.domain.name, place.lap)
+
+
+def registry(place: Place) -> AdapterRegistry:
+    """The domain's adapters in the model registry."""
+    ledger = place.settings.home / place.domain.name / "promotions.jsonl"
+    return AdapterRegistry(tracker(place).client, place.domain.name, ledger)
+
+
+def base_model(place: Place) -> BaseModelFolder:
+    """The base model, ready on disk."""
+    return ensure_base_model(place.settings.model.base, place.settings.home)
+
+
+def trainer(place: Place) -> LoraTrainer:
+    """The trainer that the settings name."""
+    if place.settings.trainer == "instant":
+        from kickwheel.testing.instant_trainer import InstantTrainer
+
+        return InstantTrainer()
+    from kickwheel.tuning.trainer_adapter import PeftTrainer
+
+    return PeftTrainer()
+
+
+@contextmanager
+def running_server(place: Place, stage: Stage, *, enable_lora: bool) -> Iterator[RunningServer]:
+    """The model server for a stage, holding the GPU slot. Its log lies beside the stage's result."""
+    log = place.lap.stage(stage) / "vllm.log"
+    base = base_model(place).path
+    with gpu_slot(), model_server(place.settings.server, base_path=base, log=log, enable_lora=enable_lora) as server:
+        get_run_logger().info("model server %s at %s, ready after %.0f s", server.version, server.url, server.startup_s or 0)
+        yield server
+
+
+def missing_server(place: Place) -> str:
+    """Why no model server can be started here; empty where one can."""
+    try:
+        if not place.settings.server.url:
+            find_server_command(place.settings.server)
+    except ServerNotInstalled as error:
+        return str(error)
+    return ""
+
+
+@contextmanager
+def teacher_endpoint(place: Place) -> Iterator[Endpoint]:
+    """The teacher that the settings name; else the base model on a server started for it; else none, and why."""
+    teacher = place.settings.teacher
+    if teacher.base_url:
+        yield Endpoint(teacher.base_url, teacher.model)
+    elif reason := missing_server(place):
+        yield Endpoint(reason=reason)
+    else:
+        with running_server(place, "seeding", enable_lora=False) as server:
+            yield Endpoint(server.url, server.base_name)
+
+
+def chat_client(place: Place, endpoint: Endpoint) -> OpenAIChatClient:
+    """A client for an endpoint. The teacher's key goes to the teacher's address and nowhere else."""
+    teacher = place.settings.teacher
+    key = teacher.api_key.get_secret_value() if endpoint.url == teacher.base_url else ""
+    return OpenAIChatClient(endpoint.url, endpoint.model, key, teacher.timeout_s)
+
+
+@dataclass(frozen=True)
+class Students:
+    """Makes students of adapters and of the base: on the model server, or in this process where there is none."""
+
+    place: Place
+    server: RunningServer | None
+    evaluated_with: str
+
+    def student(
+        self,
+        name: str,
+        adapter: AdapterArtifact | None,
+        messages_for: Callable[[str], tuple[Message, ...]] = student_messages,
+    ) -> Student:
+        """A student by the name that reports use; ``adapter`` None is the untuned base."""
+        catalog = self.place.catalog
+        if self.server is None:
+            from kickwheel.tuning.inprocess_adapter import InProcessStudent
+
+            folder = Path(adapter.folder.path) if adapter else None
+            return InProcessStudent(base_model(self.place).path, folder, catalog, name, messages_for=messages_for)
+        model = self.server.base_name
+        if adapter is not None:
+            self.server.load_adapter(adapter.name, Path(adapter.folder.path).resolve())
+            model = adapter.name
+        client = chat_client(self.place, Endpoint(self.server.url, model))
+        return ServedStudent(client, messages_for, catalog, name, self.place.settings.server.max_num_seqs)
+
+
+    @property
+    def teacher(self) -> Endpoint:
+        """The teacher that the settings name; else the untuned base on this server; else none."""
+        teacher = self.place.settings.teacher
+        if teacher.base_url:
+            return Endpoint(teacher.base_url, teacher.model)
+        return Endpoint(self.server.url, self.server.base_name) if self.server else Endpoint(reason=missing_server(self.place))
+
+
+@contextmanager
+def students(place: Place, stage: Stage) -> Iterator[Students]:
+    """Students for the time of the block: vLLM where it is installed, else transformers in this process."""
+    if reason := missing_server(place):
+        get_run_logger().warning("evaluating in this process: %s", reason)
+        yield Students(place, None, "transformers in this process")
+        return
+    with running_server(place, stage, enable_lora=True) as server:
+        client = chat_client(place, Endpoint(server.url, server.base_name))
+        warm_up(client, [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS)])
+        yield Students(place, server, f"vLLM {server.version}")
