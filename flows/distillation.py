@@ -6,7 +6,7 @@ from prefect import flow
 
 from schemas.feedback import DistillationReport
 from tasks import policies
-from tasks.distillation import distil_challenger, gate_challenger, replay_feedback
+from tasks.distillation import distil_challenger, gate_challenger, replay_feedback, report_of
 from tasks.recording import finish, finished, recorded_stage
 from tasks.wiring import place_of, students
 
@@ -19,8 +19,10 @@ def distillation(domain: str = "examples/dataops", lap: int = 0) -> Distillation
         return report
     with recorded_stage(place, "distillation") as run:
         with students(place, "distillation") as served:
-            replayed = replay_feedback(place, served)
-        distilled = distil_challenger(place, replayed)
+            replayed = replay_feedback(place, served, run)
+        distilled = distil_challenger(place, replayed, run)
+        if distilled is None:
+            return finish(place, "distillation", report_of(replayed), run)
         with students(place, "distillation") as served:
             report = gate_challenger(place, served, replayed, distilled, run)
         return finish(place, "distillation", report, run)

@@ -7,7 +7,7 @@ from prefect import flow
 from schemas.tuning import TuningReport
 from tasks import policies
 from tasks.recording import finish, finished, recorded_stage
-from tasks.tuning import evaluate_students, register_adapter, train_adapter
+from tasks.tuning import evaluate_students, register_adapter, train_adapter, tuned_artifact
 from tasks.wiring import place_of, students
 
 
@@ -19,7 +19,8 @@ def tuning(domain: str = "examples/dataops", lap: int = 0) -> TuningReport:
         return report
     with recorded_stage(place, "tuning") as run:
         trained = train_adapter(place, run)
+        adapter = tuned_artifact(place, trained)
         with students(place, "tuning") as served:
-            evaluated = evaluate_students(place, served, trained)
-            report = register_adapter(place, served, evaluated, run)
+            assessment = evaluate_students(place, served, adapter, run)
+            report = register_adapter(place, served, trained, adapter, assessment, run)
         return finish(place, "tuning", report, run)

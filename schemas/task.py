@@ -67,7 +67,9 @@ class TaskSchema(Contract):
     description: str = ""
     slots: tuple[SlotSpec, ...] = ()
     schedule: Schedule | None = None
-    notes: tuple[str, ...] = Field(default=(), description="Readings that rest on the domain's words, not on the statement's alone")
+    notes: tuple[str, ...] = Field(
+        default=(), description="Readings that rest on the domain's words, not on the statement's alone"
+    )
     flag: str | None = Field(default=None, description="Why a person must look before this task is deployed")
     provenance: tuple[SourceQuote, ...] = ()
 

@@ -11,14 +11,28 @@ from schemas.quality import Evaluation, PairedTest
 
 
 class LoraPlan(Contract):
-    """LoRA and optimiser settings of one training. Defaults are the white paper's (F11) where it names one."""
+    """LoRA and optimiser settings of one training.
+
+    Shape and dropout are the white paper's (F11). The rest was chosen on ``valid`` of the example (310 labelled rows, 45,000
+    tokens, mean of three seeds; joint frame accuracy in brackets, its noise about 3 points):
+
+    - ``batch_size`` 2: on so few tokens it is steps that are scarce (36 %; with the best rate tried, 4: 32 %, 8: 24 %,
+      16: 15 %), and on a CPU small batches cost no speed.
+    - ``learning_rate`` 4e-3: the peak; best at batch 2 (5.6e-3: 34 %). Larger batches want more, and still end below.
+    - ``decay`` linear: cosine is no different (30 against 31 %, batch 4), no decay is a third as good (11 %).
+    - ``warmup_share`` 6 %: two dozen steps, enough for a rate this high; not searched.
+    - ``weight_decay`` 0: 0.1 changes nothing that can be seen (30 against 32 %, batch 4).
+    """
 
     r: int = Field(default=8, ge=1)
     alpha: int = Field(default=16, ge=1)
     dropout: float = Field(default=0.05, ge=0, lt=1)
     target_modules: tuple[str, ...] = ("q_proj", "v_proj")
-    learning_rate: float = Field(default=2e-3, gt=0)
-    batch_size: int = Field(default=16, ge=1)
+    learning_rate: float = Field(default=4e-3, gt=0)
+    batch_size: int = Field(default=2, ge=1)
+    decay: Literal["linear", "cosine"] = Field(default="linear", description="To 0 at the last step that the budget allows")
+    warmup_share: float = Field(default=0.06, ge=0, lt=1, description="Share of the steps on which the rate rises to its peak")
+    weight_decay: float = Field(default=0.0, ge=0, description="AdamW's, on the LoRA matrices")
     max_tokens: int = Field(default=45_000, ge=1, description="Trained tokens: non-padding tokens through forward and backward")
     seed: int = 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from prefect import task
 
 from kickwheel.intent import map_requirements
@@ -14,4 +16,6 @@ from tasks.wiring import Place
 def map_documents(place: Place) -> TaskCatalog:
     """Requirement documents to a catalogue."""
     domain = place.domain
-    return map_requirements(domain.requirement_files, domain=domain.name, zone=domain.zone, glossary=domain.glossary())
+    return map_requirements(
+        domain.requirement_files, domain=domain.name, zone=domain.zone, glossary=domain.glossary(), now=datetime.now(UTC)
+    )

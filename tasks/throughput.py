@@ -31,10 +31,12 @@ def load_test(place: Place, adapter: AdapterArtifact) -> ThroughputReport:
         return ThroughputReport(measured=False, not_measured_reason=reason, slo=settings.slo)
     texts = [row.text for row in place.domain.rows("eval")]
     try:
-        with running_server(place, "throughput", enable_lora=True) as server:
+        with (
+            running_server(place, "throughput", enable_lora=True) as server,
+            chat_client(place, Endpoint(server.url, server.base_name)) as base,
+            chat_client(place, Endpoint(server.url, adapter.name)) as tuned,
+        ):
             server.load_adapter(adapter.name, Path(adapter.folder.path).resolve())
-            tuned = chat_client(place, Endpoint(server.url, adapter.name))
-            base = chat_client(place, Endpoint(server.url, server.base_name))
             request = ChatRequest(messages=student_messages(texts[0]), max_tokens=MAX_TOKENS)
             warmup_s = warm_up(base, [request]) + warm_up(tuned, [request])
             length = typical_output_tokens(tuned, texts[:LENGTH_SAMPLE], max_tokens=MAX_TOKENS)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from prefect.logging import get_run_logger
 
+from kickwheel.distillation.ports import Distiller
 from kickwheel.domain import Domain, load_domain
 from kickwheel.errors import ServerNotInstalled
 from kickwheel.inference.base_model_adapter import BaseModelFolder, ensure_base_model
@@ -100,6 +101,17 @@ def trainer(place: Place) -> LoraTrainer:
     return PeftTrainer()
 
 
+def distiller(place: Place) -> Distiller:
+    """The distiller that goes with the trainer."""
+    if place.settings.trainer == "instant":
+        from kickwheel.testing.instant_trainer import InstantTrainer
+
+        return InstantTrainer()
+    from kickwheel.distillation.distil_adapter import PeftDistiller
+
+    return PeftDistiller()
+
+
 @contextmanager
 def running_server(place: Place, stage: Stage, *, enable_lora: bool) -> Iterator[RunningServer]:
     """The model server for a stage, holding the GPU slot. Its log lies beside the stage's result."""
@@ -133,11 +145,32 @@ def teacher_endpoint(place: Place) -> Iterator[Endpoint]:
             yield Endpoint(server.url, server.base_name)
 
 
-def chat_client(place: Place, endpoint: Endpoint) -> OpenAIChatClient:
-    """A client for an endpoint. The teacher's key goes to the teacher's address and nowhere else."""
+@contextmanager
+def chat_client(place: Place, endpoint: Endpoint) -> Iterator[OpenAIChatClient]:
+    """A client for an endpoint, closed with the block. The teacher's key goes to the teacher's address and nowhere else."""
     teacher = place.settings.teacher
-    key = teacher.api_key.get_secret_value() if endpoint.url == teacher.base_url else ""
-    return OpenAIChatClient(endpoint.url, endpoint.model, key, teacher.timeout_s)
+    is_teacher = endpoint.url == teacher.base_url
+    client = OpenAIChatClient(
+        endpoint.url,
+        endpoint.model,
+        teacher.api_key if is_teacher else "",
+        teacher.timeout_s,
+        configured_by="KICKWHEEL_TEACHER__BASE_URL" if is_teacher else "KICKWHEEL_SERVER__URL",
+    )
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def teacher_client(place: Place, endpoint: Endpoint) -> Iterator[OpenAIChatClient | None]:
+    """A client for the teacher; None where there is none."""
+    if not endpoint.url:
+        yield None
+        return
+    with chat_client(place, endpoint) as client:
+        yield client
 
 
 @dataclass(frozen=True)
@@ -147,6 +180,7 @@ class Students:
     place: Place
     server: RunningServer | None
     evaluated_with: str
+    clients: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def student(
         self,
@@ -165,9 +199,8 @@ class Students:
         if adapter is not None:
             self.server.load_adapter(adapter.name, Path(adapter.folder.path).resolve())
             model = adapter.name
-        client = chat_client(self.place, Endpoint(self.server.url, model))
+        client = self.clients.enter_context(chat_client(self.place, Endpoint(self.server.url, model)))
         return ServedStudent(client, messages_for, catalog, name, self.place.settings.server.max_num_seqs)
-
 
     @property
     def teacher(self) -> Endpoint:
@@ -185,7 +218,7 @@ def students(place: Place, stage: Stage) -> Iterator[Students]:
         get_run_logger().warning("evaluating in this process: %s", reason)
         yield Students(place, None, "transformers in this process")
         return
-    with running_server(place, stage, enable_lora=True) as server:
-        client = chat_client(place, Endpoint(server.url, server.base_name))
-        warm_up(client, [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS)])
-        yield Students(place, server, f"vLLM {server.version}")
+    with running_server(place, stage, enable_lora=True) as server, ExitStack() as clients:
+        with chat_client(place, Endpoint(server.url, server.base_name)) as client:
+            warm_up(client, [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS, top_logprobs=1)])
+        yield Students(place, server, f"vLLM {server.version}", clients)

@@ -34,10 +34,9 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
         case "intent":
             return fingerprint(*common, domain.zone, *domain.requirement_files, domain.glossary_file)
         case "seeding":
-            teacher = (settings.teacher.base_url, settings.teacher.model, settings.model.base)
+            catalog, rows = lap.load("intent", TaskCatalog), starting_rows(settings, domain, lap)
             files = (domain.seeds, domain.pool, domain.valid, domain.review)
-            rows = starting_rows(settings, domain, lap)
-            return fingerprint(*common, lap.load("intent", TaskCatalog), settings.seeding, teacher, rows, *files)
+            return fingerprint(*common, catalog, settings.seeding, *_teacher(settings), rows, *files)
         case "tuning":
             seeds = lap.load("seeding", SeedSet)
             return fingerprint(*common, seeds.train, settings.tuning, settings.model, domain.valid, domain.eval)
@@ -46,6 +45,10 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             return fingerprint(*common, adapter, settings.throughput, settings.server, domain.eval)
         case "distillation":
             adapter = lap.load("tuning", TuningReport).adapter
-            teacher = (settings.teacher.base_url, settings.teacher.model)
-            files = (domain.feedback, domain.valid, domain.eval)
-            return fingerprint(*common, adapter, settings.distillation, teacher, *files)
+            behaviour = (domain.feedback, domain.valid, domain.eval)
+            return fingerprint(*common, adapter, settings.distillation, *_teacher(settings), *behaviour)
+
+
+def _teacher(settings: Settings) -> tuple[str, str, str]:
+    """Who labels: without an endpoint it is the base model."""
+    return settings.teacher.base_url, settings.teacher.model, settings.model.base

@@ -6,13 +6,14 @@ what belongs to a domain (rounds, budgets, load steps) may stand under ``setting
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from kickwheel.errors import InputError
 from schemas.throughput import Slo
 from schemas.tuning import LoraPlan
 
@@ -39,12 +40,18 @@ class ServerSettings(Group):
     url: str = Field(default="", description="Base URL of a running server, e.g. http://gpu:8000/v1; empty: start one")
     command: str = Field(default="", description="Command that starts vLLM; empty: python -m vllm… of .venv-vllm")
     args: tuple[str, ...] = Field(default=(), description="More arguments for the server")
-    device: Literal["cpu", "gpu"] = "cpu"
-    max_num_seqs: int = 64
-    max_lora_rank: int = 16
-    max_model_len: int = 2048
+    device: Literal["cpu", "gpu"] = Field(default="cpu", description="What the server that we start runs on")
+    max_num_seqs: int = Field(default=64, description="Largest batch; also our concurrency when we evaluate")
+    max_lora_rank: int = Field(
+        default=8, description="Largest rank of an adapter (vLLM allows 1, 8, 16, 32, 64, 128, 256, 320, 512); all pay for it"
+    )
+    lora_modules: tuple[str, ...] = Field(
+        default=("q_proj", "v_proj"),
+        description="Modules that adapters may touch, CPU only: it computes each of them, used or not; empty: all, far slower",
+    )
+    max_model_len: int = Field(default=2048, description="Tokens of prompt and reply together")
     kv_cache_gib: int = Field(default=1, description="KV cache of the CPU build, GiB")
-    start_timeout_s: float = 300.0
+    start_timeout_s: float = Field(default=300.0, description="Seconds that the server may take to be ready")
     port: int = Field(default=0, description="0: a free one")
     price_per_hour: float = Field(
         default=0.10, ge=0, description="Price of the serving machine, for cost per 1,000 tasks: set yours"
@@ -55,12 +62,12 @@ class TeacherSettings(Group):
     """The LLM that labels. Two settings point it anywhere: base_url and model."""
 
     base_url: str = Field(default="", description="OpenAI-compatible endpoint; empty: the base model on the local vLLM")
-    model: str = ""
-    api_key: SecretStr = SecretStr("")
-    timeout_s: float = 120.0
-    max_concurrency: int = 16
+    model: str = Field(default="", description="Model name at that endpoint")
+    api_key: SecretStr = Field(default=SecretStr(""), description="Sent to base_url and nowhere else; never in a file")
+    timeout_s: float = Field(default=120.0, description="Seconds that one call may take")
+    max_concurrency: int = Field(default=16, description="Calls at the same time")
     prompt_price_per_1m: float = Field(default=0.0, description="Price of a million prompt tokens")
-    completion_price_per_1m: float = 0.0
+    completion_price_per_1m: float = Field(default=0.0, description="Price of a million completion tokens")
 
 
 class IntentSettings(Group):
@@ -72,36 +79,40 @@ class IntentSettings(Group):
 class SeedingSettings(Group):
     """Acquisition and labelling (white paper F10)."""
 
-    rounds: int = Field(default=2, ge=1)
+    rounds: int = Field(default=2, ge=1, description="Rounds of acquisition and labelling in a lap")
     per_round: int = Field(default=60, ge=1, description="Pool rows sent to the teacher in a round")
     entropy_weight: float = Field(default=0.5, ge=0, le=1, description="Joint score: weight of entropy; margin has the rest")
+    strategy: Literal["joint", "entropy", "margin", "random"] = Field(
+        default="joint", description="What makes a pool row worth a label; random is the control"
+    )
+    audit_share: float = Field(default=0.1, ge=0, le=1, description="Share of a round drawn blindly from the rest of the pool")
     few_shot: int = Field(default=6, ge=0, description="Labelled examples in the teacher's prompt")
 
 
 class ThroughputSettings(Group):
     """Load steps and the objective that they are held against."""
 
-    rates: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    step_s: float = 10.0
-    slo: Slo = Slo()
+    rates: tuple[float, ...] = Field(default=(1.0, 2.0, 4.0, 8.0), description="Offered rates, requests/s, one step each")
+    step_s: float = Field(default=10.0, description="Seconds of a step")
+    slo: Slo = Field(default=Slo(), description="p99_ms from the scheduled send time, and error_rate")
 
 
 class DistillationSettings(Group):
     """Signals, fusion and distillation (white paper F12)."""
 
-    operator_weight: float = 0.6
-    implicit_weight: float = 0.3
-    ab_weight: float = 0.1
+    operator_weight: float = Field(default=0.6, ge=0, description="Weight of operator labels")
+    implicit_weight: float = Field(default=0.3, ge=0, description="Weight of implicit signals")
+    ab_weight: float = Field(default=0.1, ge=0, description="Weight of the A/B winner")
     dwell_strong_s: float = Field(default=8.0, description="Dwell that means strong interest, seconds")
     scroll_completed: float = Field(default=0.9, description="Scroll without bounce that means completed")
     returns_confused: int = Field(default=3, description="Back-and-returns that mean confusion")
-    temperature: float = 2.0
+    temperature: float = Field(default=2.0, gt=0, description="Softens target and student; the loss is scaled by its square")
     teacher_mix: float = Field(default=0.3, ge=0, le=1, description="Share of the teacher's scores in the target")
     hard_label_weight: float = Field(default=0.5, ge=0, le=1, description="Share of the hard-label loss")
     replay_share: float = Field(default=0.3, ge=0, lt=1, description="Share of old rows mixed in against forgetting")
     champion_share: float = Field(default=0.8, ge=0, le=1, description="Share of users who see the champion, not the probe")
-    learning_rate: float = 5e-4
-    max_tokens: int = 15_000
+    learning_rate: float = Field(default=5e-4, gt=0, description="Peak learning rate of distillation")
+    max_tokens: int = Field(default=15_000, ge=1, description="Trained tokens of distillation")
     min_gain: float = Field(default=0.0, description="Joint frame accuracy that a challenger must gain on valid")
     max_intent_drop: float = Field(
         default=0.05, description="Largest fall of an intent's recall (>= 5 rows) that the gate allows"
@@ -115,9 +126,9 @@ class Settings(BaseSettings):
         env_prefix="KICKWHEEL_", env_nested_delimiter="__", frozen=True, extra="ignore", env_ignore_empty=True
     )
 
-    home: Path = Path(".kickwheel")
+    home: Path = Field(default=Path(".kickwheel"), description="Where laps, models and the default MLflow store lie")
     tracking_uri: str = Field(default="", description="MLflow; empty: sqlite under home, unless MLFLOW_TRACKING_URI is set")
-    seed: int = 0
+    seed: int = Field(default=0, description="Seed of everything that draws")
     trainer: Literal["peft", "instant"] = Field(
         default="peft", description="instant: untrained adapters from kickwheel.testing, to try out the wiring and nothing else"
     )
@@ -135,11 +146,23 @@ def get_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     """Settings of this process: defaults < ``overrides`` (a domain's ``settings:``) < environment.
 
     Raises:
-        pydantic.ValidationError: a value does not fit; the message names the setting.
+        InputError: a value does not fit; names the environment variable, or the setting in ``domain.yaml``.
     """
-    environment = Settings().model_dump(exclude_unset=True)
-    merged = _merge(dict(overrides or {}), environment)
-    return Settings.model_validate(merged)
+    try:
+        environment = Settings().model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise _refused(error, "KICKWHEEL_{}", "__", str.upper) from error
+    except SettingsError as error:
+        raise InputError(f"{error}: lists and objects are JSON", field="environment") from error
+    try:
+        return Settings.model_validate(_merge(dict(overrides or {}), environment))
+    except ValidationError as error:
+        raise _refused(error, "settings.{}", ".", str) from error
+
+
+def _refused(error: ValidationError, form: str, joint: str, spell: Callable[[str], str]) -> InputError:
+    first = error.errors(include_input=False)[0]
+    return InputError(first["msg"], field=form.format(joint.join(spell(str(part)) for part in first["loc"])))
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from kickwheel import __version__
-from kickwheel.cli import check, doctor, init, intent, run, up
+from kickwheel.cli import check, doctor, init, intent, run, settings, up
 from kickwheel.cli.output import fail
 from kickwheel.errors import KickwheelError
 
 app = typer.Typer(
     name="kickwheel",
-    help="A data flywheel for LLM task understanding: from a requirements document and two hundred utterances to a served model.",
+    help="A data flywheel for LLM task understanding, from a requirements document to a served, measured model.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -24,6 +24,7 @@ app.command("up")(up.command)
 app.command("init")(init.command)
 app.command("check")(check.command)
 app.command("doctor")(doctor.command)
+app.command("settings")(settings.command)
 app.add_typer(intent.app, name="intent")
 
 
@@ -35,7 +36,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Options that stand before every command."""
 

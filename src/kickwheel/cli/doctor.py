@@ -90,12 +90,12 @@ def _torch() -> Finding:
 
 
 def _base_model(settings: Settings) -> Finding:
-    spec = settings.model.base
-    if spec.startswith("package:"):
-        from kickwheel.inference.base_model_adapter import find_packaged_model
+    from kickwheel.inference.base_model_adapter import PACKAGE, find_gguf, packaged
 
+    spec = settings.model.base
+    if spec.startswith(PACKAGE):
         try:
-            find_packaged_model(spec)
+            find_gguf(packaged(spec.removeprefix(PACKAGE)))
         except KickwheelError as error:
             return Finding(what="base model", state="missing", found=spec, remedy=str(error))
         return Finding(what="base model", state="ok", found=f"{spec} (packaged)")

@@ -31,5 +31,7 @@ def command(
     except InputError as error:
         fail(error)
         raise typer.Exit(1) from None
-    messages().print("Write your requirements and rows, then:", f"kickwheel check {folder}", f"kickwheel run {folder}", sep="\n  ")
+    messages().print(
+        "Write your requirements and rows, then:", f"kickwheel check {folder}", f"kickwheel run {folder}", sep="\n  "
+    )
     sys.stdout.write(f"{folder}\n")

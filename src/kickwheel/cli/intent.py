@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from kickwheel.cli.output import fail, messages, results
 from kickwheel.errors import InputError
@@ -31,7 +32,9 @@ Zone = Annotated[str | None, typer.Option(help="IANA zone of times for which nei
 def map_files(
     files: Annotated[list[Path], typer.Argument(help="Markdown or text files, or domain folders; - reads stdin as text")],
     zone: Zone = None,
-    glossary: Annotated[Path | None, typer.Option(help="glossary.yaml of business words; default: the domain's around FILE")] = None,
+    glossary: Annotated[
+        Path | None, typer.Option(help="glossary.yaml of business words; default: the domain's around FILE")
+    ] = None,
     now: Annotated[str | None, typer.Option(help="Time from which --preview counts, ISO 8601; default: now")] = None,
     cron_format: Annotated[CronFormat, typer.Option(help="seconds-first: six fields, read and written")] = CronFormat.STANDARD,
     preview: Annotated[int, typer.Option(min=0, max=100, help="Add the next N fire times, with daylight saving notes")] = 0,
@@ -47,9 +50,11 @@ def map_files(
 
         kickwheel intent map examples/dataops --cron-format seconds-first --table
     """
-    from kickwheel.intent.command_lines import MapOptions, map_lines
+    from kickwheel.cli.intent_lines import MapOptions, map_lines
 
-    options = MapOptions(zone=zone, glossary=glossary, now=_instant(now), seconds_first=cron_format is CronFormat.SECONDS_FIRST, preview=preview)
+    options = MapOptions(
+        zone=zone, glossary=glossary, now=_instant(now), seconds_first=cron_format is CronFormat.SECONDS_FIRST, preview=preview
+    )
     try:
         lines = map_lines(files, options, stdin=sys.stdin)
     except InputError as error:
@@ -59,12 +64,12 @@ def map_files(
         for line in lines:
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
         return
-    from rich.table import Table
-
-    table = Table("statement", "task", "schedule", "zone", "why not, or what to know", box=None, pad_edge=False)
+    table = _table("statement", "task", "schedule", "zone", "why not, or what to know")
     for line in lines:
         task = f"{line['action']} {line['target'] or '?'}" if line["status"] == "mapped" else f"[yellow]{line['reason']}[/]"
-        about = " ".join(filter(None, [line["question"], line["flag"], *line["notes"], *(fire["at"] for fire in line.get("next", []))]))
+        about = " ".join(
+            filter(None, [line["question"], line["flag"], *line["notes"], *(fire["at"] for fire in line.get("next", []))])
+        )
         table.add_row(line["quote"], task, line["cron"] or line["rrule"] or "", line["zone"] or "", about)
     results().print(table)
 
@@ -93,7 +98,11 @@ def check_mapping(
         if found.expected is None:
             raise DomainError("there is no expected.jsonl to compare with", file=domain)
         expected = read_jsonl(found.expected, Expectation)
-        verdicts = check_expectations(expected, domain=found.name, zone=found.zone, recogniser=RulesRecogniser(found.glossary()))
+        limit = found.resolved_settings().intent.min_interval_minutes
+        rules = RulesRecogniser(found.glossary())
+        verdicts = check_expectations(
+            expected, domain=found.name, zone=found.zone, recogniser=rules, min_interval_minutes=limit
+        )
     except InputError as error:
         fail(error)
         raise typer.Exit(1) from None
@@ -108,11 +117,12 @@ def check_mapping(
         }
         sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     else:
-        from rich.table import Table
-
-        table = Table("statement", "triple", "schema field", "verdict", box=None, pad_edge=False)
+        table = _table("statement", "triple", "schema field", "verdict")
         for verdict in verdicts:
-            triple = "; ".join(" / ".join(filter(None, (line.action, line.entity, line.cron or line.rrule))) or str(line.reason) for line in verdict.got)
+            triple = "; ".join(
+                " / ".join(filter(None, (line.action, line.entity, line.cron or line.rrule))) or str(line.reason)
+                for line in verdict.got
+            )
             fields = "; ".join(" ".join(filter(None, (line.intent, line.zone))) or line.status for line in verdict.got)
             told = f"[red]miss: {', '.join(verdict.missed)}[/]" if verdict.missed else "[green]ok[/]"
             table.add_row(verdict.statement, triple, fields, told)
@@ -120,6 +130,13 @@ def check_mapping(
         messages().print(f"{len(verdicts) - len(missed)} of {len(verdicts)} as expected")
     if missed:
         raise typer.Exit(1)
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    return table
 
 
 def _instant(text: str | None) -> datetime:

@@ -69,11 +69,12 @@ def build_batch(
     """Replay the cases and write the batch.
 
     ``champion`` and ``probe`` answered every case, in order; ``probe_rankings`` holds the probe's intents of each case,
-    most probable first. A case becomes a row if its signals speak for some frame and there are two frames to choose from.
+    most probable first. A case becomes a row if its signals speak for some frame and there are two frames to choose from; no
+    cases make an empty batch.
     ``progress`` counts closed sets that the teacher scored. Deterministic, given the answers and the teacher's replies.
 
     Raises:
-        StageFailed: there are no cases, or two have the same id.
+        StageFailed: two cases have the same id.
         ValueError: an arm has not one prediction a case.
     """
     _check_ids(cases)
@@ -123,8 +124,6 @@ def build_batch(
 
 
 def _check_ids(cases: Sequence[FeedbackCase]) -> None:
-    if not cases:
-        raise StageFailed("there are no feedback cases to replay: expected at least one row in feedback.jsonl")
     repeated = [case for case, count in Counter(case.id for case in cases).items() if count > 1]
     if repeated:
         raise StageFailed(f"feedback cases must have ids of their own, {repeated[0]!r} stands more than once in feedback.jsonl")

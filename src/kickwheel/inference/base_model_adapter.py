@@ -81,6 +81,17 @@ def ensure_base_model(spec: str, home: Path) -> BaseModelFolder:
     return BaseModelFolder(_checked(_from_hub(spec), spec), spec, "unknown")
 
 
+def packaged(name: str) -> PackagedModel:
+    """The packaged model of a name.
+
+    Raises:
+        ModelUnavailable: we know none of that name.
+    """
+    if name not in PACKAGED:
+        raise ModelUnavailable(f"no packaged model {name!r}; known: {', '.join(PACKAGED)} (setting KICKWHEEL_MODEL__BASE)")
+    return PACKAGED[name]
+
+
 def find_gguf(model: PackagedModel) -> Path:
     """The GGUF file of an installed package, found through its metadata and checked by its hash.
 
@@ -104,9 +115,7 @@ def find_gguf(model: PackagedModel) -> Path:
 
 
 def _from_package(name: str, home: Path) -> BaseModelFolder:
-    model = PACKAGED.get(name)
-    if model is None:
-        raise ModelUnavailable(f"no packaged model {name!r}; known: {', '.join(PACKAGED)} (setting KICKWHEEL_MODEL__BASE)")
+    model = packaged(name)
     target = (home / "models" / name).resolve()
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)

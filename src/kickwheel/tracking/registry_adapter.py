@@ -5,6 +5,7 @@ An alias has no history of its own (mlflow/mlflow 2169), so each move is appende
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +15,8 @@ from mlflow.exceptions import MlflowException
 from pydantic import Field
 
 from kickwheel.tracking.runs_adapter import RunRecorder
-from kickwheel.workspace import append_durably, read_log
-from schemas.base import Contract
+from kickwheel.workspace import append_durably, folder_ref, read_log
+from schemas.base import Contract, FolderRef
 from schemas.tuning import AdapterArtifact
 
 CHAMPION = "champion"
@@ -58,10 +59,24 @@ class AdapterRegistry:
         )
         return str(created.version)
 
-    def champion(self) -> AdapterArtifact | None:
-        """The adapter under the alias ``champion``; None before the first promotion."""
+    def champion(self, into: Path) -> AdapterArtifact | None:
+        """The adapter under the alias ``champion``, its folder on this machine; None before the first promotion.
+
+        Where the folder that it was trained in is gone or differs, its weights are fetched from the run to ``into``.
+        """
         version = self._champion_version()
-        return AdapterArtifact.model_validate_json(version.tags[_ARTIFACT]) if version else None
+        if version is None:
+            return None
+        adapter = AdapterArtifact.model_validate_json(version.tags[_ARTIFACT])
+        here = Path(adapter.folder.path)
+        if here.is_dir() and folder_ref(here).sha256 == adapter.folder.sha256:
+            return adapter
+        target = into / adapter.folder.sha256[:16]
+        if not target.is_dir():
+            into.mkdir(parents=True, exist_ok=True)
+            partial = self._client.download_artifacts(str(version.run_id), "adapter", tempfile.mkdtemp(dir=into, prefix=".fetch-"))
+            Path(partial).rename(target)
+        return adapter.model_copy(update={"folder": FolderRef(path=str(target), sha256=adapter.folder.sha256)})
 
     def promote(
         self, version: str, adapter: AdapterArtifact, *, run_id: str, reasons: tuple[str, ...], by: str, at: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
 
+from kickwheel.errors import InputError
 from kickwheel.settings import get_settings
 
 
@@ -17,7 +17,7 @@ def test_the_environment_wins_over_the_domain_and_the_domain_over_defaults(monke
 
 
 def test_an_unknown_name_in_a_group_is_refused_by_name() -> None:
-    with pytest.raises(ValidationError, match=r"seeding\.per_rnd"):
+    with pytest.raises(InputError, match=r"seeding\.per_rnd"):
         get_settings({"seeding": {"per_rnd": 7}})
 
 

@@ -132,7 +132,9 @@ def test_one_arm_is_no_test() -> None:
 def test_business_metrics_are_by_arm() -> None:
     events = [event("a", "champion", True, 1), event("b", "champion", False, 4, WANTED), event("c", "probe", True, 2)]
     use: dict[Arm, ServingUse] = {
-        "champion": ServingUse(10, prompt_tokens=3000, completion_tokens=500, prompt_price_per_1m=2.0, completion_price_per_1m=8.0)
+        "champion": ServingUse(
+            10, prompt_tokens=3000, completion_tokens=500, prompt_price_per_1m=2.0, completion_price_per_1m=8.0
+        )
     }
     metrics = business_metrics(events, use)
     champion = metrics["champion"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,7 +44,9 @@ def test_a_lap_has_a_parent_with_children_named_by_stage(tmp_path: Path) -> None
     assert status(tracker, child.run_id) == status(tracker, parent.run_id) == "FINISHED"
 
 
-@pytest.mark.parametrize(("error", "ends"), [(RuntimeError("no"), "FAILED"), (SystemExit(143), "KILLED"), (KeyboardInterrupt(), "KILLED")])
+@pytest.mark.parametrize(
+    ("error", "ends"), [(RuntimeError("no"), "FAILED"), (SystemExit(143), "KILLED"), (KeyboardInterrupt(), "KILLED")]
+)
 def test_an_exception_is_failed_and_a_signal_is_killed(tmp_path: Path, error: BaseException, ends: str) -> None:
     # mlflow/mlflow 5963, huggingface/transformers 30333
     tracker = tracker_in(tmp_path)
@@ -87,12 +90,16 @@ def test_promotions_move_the_alias_once_and_are_kept_in_the_ledger(tmp_path: Pat
     # mlflow/mlflow 2169
     tracker = tracker_in(tmp_path)
     registry = AdapterRegistry(tracker.client, "dataops", tmp_path / "promotions.jsonl")
-    assert registry.champion() is None
+    assert registry.champion(tmp_path / "fetched") is None
     with tracker.stage("tuning", {}) as run:
         first, second = adapter(tmp_path / "first", b"1"), adapter(tmp_path / "second", b"2")
         versions = [registry.register(item, run) for item in (first, second, first)]
         assert versions == ["1", "2", "1"]
         for version, item in (("1", first), ("1", first), ("2", second)):
             registry.promote(version, item, run_id=run.run_id, reasons=("better",), by="test", at="2026-01-01T00:00:00Z")
-    assert registry.champion() == second
+    assert registry.champion(tmp_path / "fetched") == second
+    shutil.rmtree(tmp_path / "second")
+    fetched = registry.champion(tmp_path / "fetched")
+    assert fetched is not None
+    assert folder_ref(Path(fetched.folder.path)).sha256 == second.folder.sha256
     assert [(move.from_version, move.to_version) for move in registry.history()] == [(None, "1"), ("1", "2")]

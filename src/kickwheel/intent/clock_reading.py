@@ -1,0 +1,111 @@
+"""Settles clock times: which part of the day each belongs to, and which two of them are a range."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from kickwheel.intent.recurrence import DAY
+from kickwheel.intent.time_refused import TimeRefused
+from kickwheel.intent.time_tokens import Between, Clock, Clocks, PartOfDay, Span, Times, Token
+
+_TO = re.compile(r"\s*(?:[到至~-]|to|until|till|through)\s*", re.IGNORECASE | re.ASCII)
+_AND = re.compile(r"\s*and\s*", re.IGNORECASE | re.ASCII)
+_BETWEEN = re.compile(r"between\s*$", re.IGNORECASE | re.ASCII)
+
+
+def settle_clocks(text: str, tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with every clock time as :class:`Times` or :class:`Span`; parts of the day that no time belongs to stay.
+
+    A time belongs to the part of the day that it touches (早上8点, "6 in the evening"), else to the last one before it
+    (早上8点、10点), else to the one of the whole statement (每晚8点, "every night at 2"). Without any it is in 24 hours.
+
+    Raises:
+        TimeRefused: no such time, or two readings of one.
+    """
+    settled = _with_parts(text, tokens)
+    return _with_ranges(text, settled)
+
+
+def _with_parts(text: str, tokens: Sequence[Token]) -> list[Token]:
+    whole = next((token.meaning for token in tokens if isinstance(token.meaning, PartOfDay) and token.meaning.whole), None)
+    part = whole if isinstance(whole, PartOfDay) else None
+    clocks = [clock for token in tokens if isinstance(token.meaning, Clocks) for clock in token.meaning.times]
+    in_halves = any(clock.half in ("am", "pm") for clock in clocks)
+    settled: list[Token] = []
+    for token in tokens:
+        meaning, previous = token.meaning, settled[-1] if settled else None
+        start = token.start
+        if isinstance(meaning, Clocks | Between):
+            if previous and isinstance(previous.meaning, PartOfDay) and not text[previous.end : start].strip(" 的"):
+                part = previous.meaning
+                start = settled.pop().start
+            after = _part_after(text, token, tokens)
+            part = after.meaning if after and isinstance(after.meaning, PartOfDay) else part
+            end = after.end if after else token.end
+            if isinstance(meaning, Clocks):
+                minutes = sorted({_minute_of(clock, part, in_halves) for clock in meaning.times})
+                settled.append(Token(Times(tuple(minutes)), start, end, text[start:end]))
+            else:
+                first, last = _minute_of(meaning.first, part, in_halves), _minute_of(meaning.last, part, in_halves)
+                settled.append(Token(Span(first, last), start, end, text[start:end]))
+        elif not previous or token.start >= previous.end:
+            settled.append(token)
+    return settled
+
+
+def _part_after(text: str, clock: Token, tokens: Sequence[Token]) -> Token | None:
+    """English puts the part of the day behind: 'at 6 in the evening'."""
+    for token in tokens:
+        if token.start >= clock.end and isinstance(token.meaning, PartOfDay):
+            close = not text[clock.end : token.start].strip()
+            return token if close and token.text[0].isascii() else None
+    return None
+
+
+def _with_ranges(text: str, tokens: Sequence[Token]) -> list[Token]:
+    merged: list[Token] = []
+    for token in tokens:
+        first = merged[-1] if merged else None
+        if first and isinstance(first.meaning, Times) and isinstance(token.meaning, Times) and _is_range(text, first, token):
+            span = Span(first.meaning.minutes[-1], token.meaning.minutes[0])
+            merged[-1] = Token(span, first.start, token.end, text[first.start : token.end])
+        else:
+            merged.append(token)
+    return merged
+
+
+def _is_range(text: str, first: Token, last: Token) -> bool:
+    gap = text[first.end : last.start]
+    return bool(_TO.fullmatch(gap)) or bool(_AND.fullmatch(gap) and _BETWEEN.search(text[: first.start]))
+
+
+def _minute_of(clock: Clock, part: PartOfDay | None, in_halves: bool) -> int:
+    hour, minute = clock.hour, clock.minute
+    if hour > 24 or minute > 59 or (hour == 24 and minute):
+        raise TimeRefused("Which time is meant? Hours go from 0 to 23, minutes to 59.", "invalid_schedule")
+    if clock.half or hour > 12:
+        return hour * 60 + minute
+    if part is None:
+        if in_halves:
+            raise TimeRefused(f"Is {hour}:{minute:02d} in the morning or in the afternoon?")
+        return hour * 60 + minute
+    shifted = _HOUR_IN[part.name](hour)
+    if shifted is None:
+        raise TimeRefused(f"Which hour of the day is {hour}:{minute:02d} in the {part.name}?")
+    return shifted * 60 + minute if shifted * 60 + minute <= DAY else minute
+
+
+def _night(hour: int) -> int | None:
+    return hour if hour < 6 else 24 if hour == 12 else hour + 12 if hour >= 8 else None
+
+
+_HOUR_IN: dict[str, Callable[[int], int | None]] = {
+    "small hours": lambda hour: 0 if hour == 12 else hour if hour < 7 else None,
+    "night": _night,
+    "morning": lambda hour: hour if hour < 12 else None,
+    "noon": lambda hour: hour if hour >= 11 else hour + 12 if hour <= 2 else None,
+    "afternoon": lambda hour: 12 if hour == 12 else hour + 12 if 1 <= hour < 7 else None,
+    "evening": lambda hour: 24 if hour == 12 else hour + 12 if hour >= 5 else None,
+}
+"""Hour of the day of a 12-hour figure in a part of the day; None: nobody says that, or it may be two."""

@@ -1,0 +1,181 @@
+"""Requirement documents become a catalogue of tasks; what can't be mapped is rejected with a question."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from kickwheel.errors import InputError
+from kickwheel.intent.documents import Document, Statement, read_document
+from kickwheel.intent.glossary import Glossary
+from kickwheel.intent.ports import Recognised, Recogniser, Refused
+from kickwheel.intent.rules import RulesRecogniser
+from kickwheel.intent.schedule_writing import write_schedule
+from kickwheel.intent.slot_lines import read_slots
+from kickwheel.intent.time_refused import TimeRefused
+from kickwheel.intent.zones import zone_problem
+from schemas.task import Rejection, Schedule, SourceQuote, TaskCatalog, TaskSchema
+
+NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/kickwheel/kickwheel")
+"""Namespace of task ids; never changes."""
+
+
+def map_requirements(
+    files: Sequence[Path],
+    *,
+    domain: str,
+    zone: str | None,
+    glossary: Glossary,
+    now: datetime,
+    recogniser: Recogniser | None = None,
+    min_interval_minutes: int = 5,
+) -> TaskCatalog:
+    """Map documents.
+
+    Args:
+        zone: of times for which neither the statement nor its document names one; None: those are rejected.
+        now: the time that words are read at; the rules' answers don't depend on it.
+        recogniser: default: the rules.
+
+    Raises:
+        InputError: a document can't be read, or a line below a statement does not hold.
+    """
+    documents = [read_document(path) for path in files]
+    return map_documents(
+        documents,
+        domain=domain,
+        zone=zone,
+        recogniser=recogniser or RulesRecogniser(glossary),
+        min_interval_minutes=min_interval_minutes,
+    )
+
+
+def map_documents(
+    documents: Sequence[Document], *, domain: str, zone: str | None, recogniser: Recogniser, min_interval_minutes: int = 5
+) -> TaskCatalog:
+    """As :func:`map_requirements`, from documents that were read."""
+    mapper = _Mapper(domain, zone, recogniser, min_interval_minutes)
+    found = [
+        outcome
+        for document in documents
+        for statement in document.statements
+        for outcome in mapper.outcomes(document, statement)
+    ]
+    return _settled(domain, found)
+
+
+def task_id(domain: str, action: str, target: str, qualifier: str = "") -> uuid.UUID:
+    """The same task keeps its id when its wording or its time changes."""
+    return uuid.uuid5(NAMESPACE, "\0".join((domain, action, target, qualifier)))
+
+
+@dataclass(frozen=True)
+class _Mapper:
+    domain: str
+    zone: str | None
+    recogniser: Recogniser
+    min_interval_minutes: int
+
+    def outcomes(self, document: Document, statement: Statement) -> list[TaskSchema | Rejection]:
+        """Tasks and rejections of one statement."""
+        timed = statement.fields.get("schedule")
+        text = f"{statement.quote}, {timed.value}" if timed else statement.quote
+        found = self.recogniser.recognise(text)
+        if statement.fields.keys() & {"intent", "slots", "description", "qualifier"} and len(found) > 1:
+            raise InputError(
+                f"{len(found)} tasks are named, so it is unclear whose intent and slots follow: write a statement for each",
+                file=statement.document,
+                line=statement.line,
+            )
+        return [self._outcome(document, statement, outcome) for outcome in found]
+
+    def _outcome(self, document: Document, statement: Statement, found: Recognised | Refused) -> TaskSchema | Rejection:
+        source = SourceQuote(document=statement.document, line=statement.line, quote=statement.quote)
+        if isinstance(found, Refused):
+            return Rejection(source=source, reason=found.reason, question=found.question)
+        try:
+            schedule = self._schedule(document, statement, found)
+        except TimeRefused as refused:
+            return Rejection(source=source, reason=refused.reason, question=str(refused))
+        fields = {name: field.value for name, field in statement.fields.items()}
+        qualifier = fields.get("qualifier", "")
+        identity = task_id(self.domain, found.action, found.target or found.entity, qualifier)
+        named = fields.get("intent", "").strip("` ")
+        slots = read_slots(statement.fields["slots"], statement.document) if "slots" in statement.fields else ()
+        try:
+            return TaskSchema(
+                id=identity,
+                intent=named or f"{found.action}_{found.target or 'unknown_' + identity.hex[:8]}",
+                action=found.action,
+                entity=found.entity,
+                target=found.target,
+                qualifier=qualifier,
+                description=fields.get("description", statement.quote),
+                slots=slots,
+                schedule=schedule,
+                notes=found.time.notes,
+                flag=found.flag,
+                provenance=(source,),
+            )
+        except ValueError as error:
+            line = statement.fields["intent"].line if named else statement.line
+            raise InputError(
+                f"{named!r} is no name for an intent: lower-case letters, digits and _",
+                file=statement.document,
+                line=line,
+                field="intent",
+            ) from error
+
+    def _schedule(self, document: Document, statement: Statement, found: Recognised) -> Schedule | None:
+        own = statement.fields.get("zone")
+        if own and (problem := zone_problem(own.value)):
+            raise TimeRefused(problem, "ambiguous_zone")
+        if found.time.when is None:
+            return None
+        zone = found.time.zone or (own.value if own else None) or document.front.zone or self.zone
+        if zone is None:
+            raise TimeRefused(
+                "In which time zone? Name it in the statement, the document's front matter, --zone or domain.yaml",
+                "ambiguous_zone",
+            )
+        return write_schedule(found.time.when, zone, min_interval_minutes=self.min_interval_minutes)
+
+
+def _settled(domain: str, found: Sequence[TaskSchema | Rejection]) -> TaskCatalog:
+    """One task an id. Statements that repeat one are rejected; where they name different times, all of them are."""
+    by_id: dict[uuid.UUID, list[TaskSchema]] = {}
+    for outcome in found:
+        if isinstance(outcome, TaskSchema):
+            by_id.setdefault(outcome.id, []).append(outcome)
+    tasks: list[TaskSchema] = []
+    rejections = [outcome for outcome in found if isinstance(outcome, Rejection)]
+    for same in by_id.values():
+        schedules = {task.schedule for task in same if task.schedule}
+        if len(schedules) > 1:
+            places = " and ".join(f"{task.provenance[0].document}:{task.provenance[0].line}" for task in same)
+            question = f"{places} name different times for {same[0].action} {same[0].entity}: which is right?"
+            rejections += [Rejection(source=task.provenance[0], reason="contradiction", question=question) for task in same]
+            continue
+        kept = next((task for task in same if task.schedule), same[0])
+        tasks.append(kept)
+        question = (
+            f"{kept.provenance[0].document}:{kept.provenance[0].line} says the same: is this another task (name a qualifier)?"
+        )
+        rejections += [
+            Rejection(source=task.provenance[0], reason="duplicate", question=question) for task in same if task is not kept
+        ]
+    _refuse_shared_intents(tasks)
+    return TaskCatalog(domain=domain, tasks=tuple(tasks), rejections=tuple(rejections))
+
+
+def _refuse_shared_intents(tasks: Sequence[TaskSchema]) -> None:
+    owners: dict[str, TaskSchema] = {}
+    for task in tasks:
+        other = owners.setdefault(task.intent, task)
+        if other is not task:
+            source, first = task.provenance[0], other.provenance[0]
+            problem = f"{task.intent!r} already names the task of {first.document}:{first.line}"
+            raise InputError(problem, file=source.document, line=source.line, field="intent")

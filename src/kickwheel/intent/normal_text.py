@@ -1,0 +1,55 @@
+"""One spelling for what is written in many: width, dashes, traditional characters of time words, Chinese numerals."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_SPELLING = str.maketrans(
+    {
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        **dict.fromkeys("‘’", "'"),
+        **dict.fromkeys("“”", '"'),
+        **dict(
+            zip(
+                "點週號時鐘個間隔訂單數據庫匯總發報資湖觸結後從開",
+                "点周号时钟个间隔订单数据库汇总发报资湖触结后从开",
+                strict=True,
+            )
+        ),
+    }
+)
+_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+
+ZH_NUMBER = r"(?:\d+|[二三四五六七八九]?十[一二三四五六七八九]?|[零〇]?[零〇一二三四五六七八九两兩])"
+"""Pattern of a whole number below 100 in Arabic or Chinese digits."""
+
+
+def normalise(text: str) -> str:
+    """NFKC (full-width digits and punctuation become ASCII), one kind of dash and quote, runs of space become one."""
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_SPELLING).split())
+
+
+def number(text: str) -> int:
+    """Value of a whole number below 100: ``15``, ``十五``, ``二十``, ``两``.
+
+    Raises:
+        ValueError: no such number.
+    """
+    if text.isdecimal():
+        return int(text)
+    tens, ten, ones = text.partition("十")
+    if not ten:
+        if len(text) == 2 and text[0] in "零〇":
+            text = text[1]
+        if len(text) != 1:
+            raise ValueError(f"{text!r} is no number below 100")
+        return _DIGITS[text]
+    if len(tens) > 1 or len(ones) > 1:
+        raise ValueError(f"{text!r} is no number below 100")
+    return (_DIGITS[tens] if tens else 1) * 10 + (_DIGITS[ones] if ones else 0)
+
+
+def comparable(text: str) -> str:
+    """Text without case, width, white space and punctuation: equal where people would say 'the same'."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(char for char in folded if unicodedata.category(char)[0] not in "PZC")

@@ -1,0 +1,126 @@
+"""The noun phrases of a statement: what stands where, and what it is called in the glossary."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kickwheel.intent.glossary import Glossary
+
+TIME_MARK = "\x1f"
+"""Stands in a text for each letter of words of time."""
+
+_LEADING = re.compile(
+    r"(?:(?:of|the|all|our|any|new|newest|latest|current|full|raw|each|these|those|a|an|incoming|daily)\s+"
+    r"|(?:一下|一次|一遍|[下了]|所有的?|全部的?|全量的?|增量的?|最新的?|新增的?|新的|各类|各个|当前的?|我们的?|平台的?|的|对|把|将))",
+    re.IGNORECASE | re.ASCII,
+)
+_TRAILING = re.compile(
+    r"(?:\s+(?:data|tables?|records?|information|info|files?|feeds?|again|please|pls)|(?:的?(?:数据|表|信息|记录|明细|文件|全量|增量)|的|一下))$",
+    re.IGNORECASE | re.ASCII,
+)
+_JOINTS = re.compile(r"\s*(?:,\s*and\b|、|和|及|与|以及|跟|&|,|\band\b|\bplus\b)\s*", re.IGNORECASE | re.ASCII)
+_PREPOSITIONS = re.compile(
+    r"\b(into|onto|to|from|for|with|against|by|using|via|through|per|as|so|because|in|on|at|that|which|where|whether|if|older|containing|without|between|across)\b"
+    r"|(发?给|发送给|是否|有没有|有无|用于|以便|以供|供(?=[^,]{1,8}(?:使用|查看|分析|参考))|便于|方便|为了|根据|按照|按(?!时)|通过|看看|防止|避免|存为|保存|作为)",
+    re.IGNORECASE | re.ASCII,
+)
+_ZH_TO = re.compile(r"至|到|进(?!行)|入|往|向|给|存到|写入|落到")
+MOVING_WORDS = {"to", "into", "onto"}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A phrase as written and its slug; None: the glossary doesn't know it."""
+
+    phrase: str
+    slug: str | None
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What follows an action word."""
+
+    things: tuple[Named, ...]
+    destination: Named | None
+    rest: str
+    """What is explained by neither: reasons, conditions, sources."""
+
+
+def clean(text: str) -> str:
+    """Without marks of time and punctuation around."""
+    return text.replace(TIME_MARK, " ").strip(" ,.:;、。-()\"'`*") if TIME_MARK not in text.strip(f" ,、{TIME_MARK}") else text
+
+
+def read_objects(text: str, glossary: Glossary) -> Objects:
+    """Split what follows an action word: '[the orders] to [the lake] for reporting', '[用户订单]至[数据湖]'."""
+    pieces = _PREPOSITIONS.split(text)
+    head, others = pieces[0], pieces[1:]
+    destination: Named | None = None
+    rest: list[str] = []
+    for english, chinese, phrase in zip(others[0::3], others[1::3], others[2::3], strict=True):
+        reached = named_destination(phrase, glossary)
+        if destination is None and (
+            (english or "").lower() in MOVING_WORDS or ((chinese or "").endswith("给") and reached.slug)
+        ):
+            destination = reached
+        else:
+            rest.append(f"{english or chinese}{phrase}")
+    if destination is None:
+        head, destination = _chinese_destination(head, glossary)
+    return Objects(named_things(head, glossary), destination, " ".join(rest).strip())
+
+
+def _chinese_destination(text: str, glossary: Glossary) -> tuple[str, Named | None]:
+    """The last place whose words are known, else the last 至 or 到: 用户订单至数据湖, but not 收入."""
+    marks = list(_ZH_TO.finditer(text))
+    for mark in reversed(marks):
+        found = named_destination(text[mark.end() :], glossary)
+        if found.slug:
+            return text[: mark.start()], found
+    for mark in reversed(marks):
+        if mark.group() in ("至", "到") and clean(text[mark.end() :]):
+            return text[: mark.start()], named_destination(text[mark.end() :], glossary)
+    return text, None
+
+
+def named_destination(text: str, glossary: Glossary) -> Named:
+    """A destination and its slug."""
+    for phrase in _variants(clean(text)):
+        slug = glossary.destination(re.sub(r"[中里内]$", "", phrase))
+        if slug:
+            return Named(phrase, slug)
+    return Named(clean(text), None)
+
+
+def named_things(text: str, glossary: Glossary) -> tuple[Named, ...]:
+    """Entities and their slugs: the whole phrase if it is known, else its parts between 'and', each for itself."""
+    phrase = clean(text)
+    if not phrase:
+        return ()
+    whole = _named(phrase, glossary)
+    if whole.slug:
+        return (whole,)
+    parts = [part for part in map(clean, _JOINTS.split(phrase)) if part]
+    return tuple(_named(part, glossary) for part in parts)
+
+
+def _named(phrase: str, glossary: Glossary) -> Named:
+    shorter = _variants(phrase)
+    for variant in shorter:
+        slug = glossary.entity(variant)
+        if slug:
+            return Named(variant, slug)
+    return Named(shorter[-1], None)
+
+
+def _variants(phrase: str) -> list[str]:
+    """The phrase, and without words that change nothing about what is meant, one after another."""
+    found = [phrase]
+    while True:
+        current = found[-1]
+        shorter = _LEADING.sub("", current, count=1) if _LEADING.match(current) else _TRAILING.sub("", current, count=1)
+        shorter = clean(shorter)
+        if not shorter or shorter == current:
+            return found
+        found.append(shorter)

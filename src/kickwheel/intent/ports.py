@@ -1,0 +1,38 @@
+"""What a recogniser makes of a statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kickwheel.intent.time_reading import TimeReading
+from schemas.task import RejectionReason
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """One triple: action, entity, temporal constraint."""
+
+    action: str
+    entity: str
+    """As the document writes it."""
+    target: str | None
+    """Slug of entity and destination; None: the glossary doesn't know one of them."""
+    time: TimeReading
+    flag: str | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """No triple, and what would settle it."""
+
+    reason: RejectionReason
+    question: str
+
+
+class Recogniser(Protocol):
+    """Turns the text of one statement into triples. Never raises for what a text says: that is a :class:`Refused`."""
+
+    def recognise(self, text: str) -> list[Recognised | Refused]:
+        """At least one outcome."""
+        ...

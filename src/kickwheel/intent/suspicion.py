@@ -1,0 +1,20 @@
+"""Statements that address the reader's machinery instead of naming a task: data, and never obeyed."""
+
+from __future__ import annotations
+
+import re
+
+_PATTERNS = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:rules?|instructions?|prompts?|guidelines|checks|above|previous)\b"
+    r"|\byou\s+are\s+now\b|\bact\s+as\b|\bsystem\s+prompt\b|\bjailbreak\b|\bdeveloper\s+mode\b"
+    r"|\b(?:drop|truncate|delete|wipe|erase)\b.{0,20}\b(?:all|every|tables?|databases?|everything)\b|\brm\s+-rf\b"
+    r"|<\s*/?\s*(?:script|system|instructions?)\b|<\|"
+    r"|(?:忽略|无视|忘记|绕过|跳过).{0,12}(?:规则|指令|指示|要求|提示|校验|以上|之前|上述)"
+    r"|(?:删除|清空|删掉|销毁).{0,6}(?:所有|全部|整个|库|表)|删库|你现在是|扮演|系统提示",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def looks_injected(text: str) -> bool:
+    """Whether a normalised statement reads like an attempt to steer the reader, or like wholesale destruction."""
+    return bool(_PATTERNS.search(text))

@@ -1,0 +1,215 @@
+"""What a statement's words of time mean together: a schedule, nothing, or a question. Never a guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+from kickwheel.intent.clock_reading import settle_clocks
+from kickwheel.intent.cron_text import CronRefused, read_cron
+from kickwheel.intent.glossary import Glossary, Window
+from kickwheel.intent.recurrence import ALL_MONTHS, DAY, EVERY_DAY, WORKWEEK, Days, Monthly, NthDay, Recurrence, Stride, Weekly
+from kickwheel.intent.time_questions_en import EN_QUESTIONS
+from kickwheel.intent.time_questions_zh import ZH_QUESTIONS
+from kickwheel.intent.time_refused import TimeRefused
+from kickwheel.intent.time_tokens import (
+    CronWords,
+    DataPeriod,
+    Entry,
+    Every,
+    InZone,
+    Loose,
+    MonthDays,
+    Named,
+    NthOfMonth,
+    PartOfDay,
+    PerDay,
+    Span,
+    Times,
+    Token,
+    Unclear,
+    WeekDays,
+    entry,
+    find_tokens,
+)
+from kickwheel.intent.time_words_en import EN
+from kickwheel.intent.time_words_zh import ZH
+from kickwheel.intent.time_words_zone import CRON, ZONE
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class TimeReading:
+    """What was read; ``when`` None: no schedule is named, ``zone`` None: no zone."""
+
+    when: Recurrence | Stride | None = None
+    zone: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def time_tokens(text: str, glossary: Glossary) -> list[Token]:
+    """Words of time in a normalised statement, the domain's own among them."""
+    return find_tokens(text, _lexicon(tuple(sorted(glossary.time_words))))
+
+
+@lru_cache(maxsize=8)
+def _lexicon(own_words: tuple[str, ...]) -> tuple[Entry, ...]:
+    """All entries; where a word of the domain covers the same text as a word of everybody's, the latter stands."""
+    return (*CRON, *ZONE, *ZH, *EN, *ZH_QUESTIONS, *EN_QUESTIONS, *(entry(_spaced(word), Named()) for word in own_words))
+
+
+def _spaced(word: str) -> str:
+    """Pattern of a comparable form: spaces and hyphens may stand anywhere in it."""
+    letters = r"[\s-]*".join(re.escape(char) for char in word)
+    return rf"(?<![A-Za-z]){letters}(?![A-Za-z])" if word.isascii() else letters
+
+
+def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds_first: bool = False) -> TimeReading:
+    """What the tokens of ``text`` mean together.
+
+    Raises:
+        TimeRefused: they name no schedule.
+    """
+    zones = sorted({meaning.name for meaning in _of(tokens, InZone)})
+    if len(zones) > 1:
+        raise TimeRefused(f"Two time zones are named, {' and '.join(zones)}: which of them counts?", "contradiction")
+    loose = [token.text for token in tokens if isinstance(token.meaning, Loose)]
+    tokens = [token for token in tokens if not isinstance(token.meaning, DataPeriod | InZone | Loose)]
+    zone = zones[0] if zones else None
+    if not tokens:
+        if loose:
+            raise TimeRefused(f"When exactly is {loose[0]!r}?")
+        return TimeReading(zone=zone)
+    crons = _of(tokens, CronWords)
+    if crons:
+        if len(tokens) > 1:
+            raise TimeRefused("A cron expression and other words of time are named: which of them counts?", "contradiction")
+        try:
+            return TimeReading(read_cron(crons[0].text, seconds_first=seconds_first), zone)
+        except CronRefused as error:
+            raise TimeRefused(str(error), "invalid_schedule") from error
+    for token in tokens:
+        if isinstance(token.meaning, Unclear) and glossary.time_meaning(token.text) is None:
+            question = f"{token.text.strip()!r}: {token.meaning.question}"
+            raise TimeRefused(question, "ambiguous_zone" if token.meaning.zone else "ambiguous_time")
+    when, notes = _recurrence(settle_clocks(text, tokens), glossary)
+    return TimeReading(when, zone, notes)
+
+
+def _recurrence(tokens: Sequence[Token], glossary: Glossary) -> tuple[Recurrence | Stride, tuple[str, ...]]:
+    explained = [(token.text.strip(), glossary.time_meaning(token.text)) for token in tokens]
+    windows = [(word, meaning) for word, meaning in explained if isinstance(meaning, Window)]
+    spans = [Span(meaning.first, meaning.last) for _, meaning in windows] + _of(tokens, Span)
+    days, notes = _days(tokens)
+    if any(meaning.weekdays_only for _, meaning in windows):
+        if days not in (None, Weekly(), Weekly(WORKWEEK)):
+            raise TimeRefused("Two different sets of days are named: which of them counts?", "contradiction")
+        days = Weekly(WORKWEEK)
+    intervals = _of(tokens, Every)
+    if intervals:
+        notes += [f"{word!r} is read as {_clock_text(window.first)} to {_clock_text(window.last)}" for word, window in windows]
+        return _interval(tokens, intervals, days, spans), tuple(notes)
+    if spans:
+        raise TimeRefused("How often within that part of the day?")
+    minutes = tuple(sorted({minute for times in _of(tokens, Times) for minute in times.minutes}))
+    parts = _of(tokens, PartOfDay)
+    lonely = [token.text for token in tokens if isinstance(token.meaning, PartOfDay) and not token.meaning.whole]
+    if minutes and lonely:
+        raise TimeRefused(f"Which time does {lonely[0]!r} belong to?")
+    if parts and all(part == PartOfDay("noon") for part in parts):
+        minutes = (12 * 60,)
+    counts = {per_day.count for per_day in _of(tokens, PerDay)}
+    if not minutes:
+        minutes = _minutes_by_words([(word, meaning) for word, meaning in explained if isinstance(meaning, int)], counts)
+        notes += [f"{word!r} is read as {_clock_text(meaning)}" for word, meaning in explained if isinstance(meaning, int)]
+    if counts and counts != {len(minutes)}:
+        raise TimeRefused(f"{max(counts)} times a day are announced, {len(minutes)} named: which is right?", "contradiction")
+    if days is None:
+        if not counts and all(isinstance(token.meaning, Times | PartOfDay) for token in tokens):
+            raise TimeRefused("On which days? Every day, or once only?")
+        days = Weekly()
+    if DAY in minutes:
+        if days != Weekly():
+            raise TimeRefused("Midnight at the beginning or at the end of that day?")
+        minutes = tuple(sorted({minute % DAY for minute in minutes}))
+    return Recurrence(days, minutes), tuple(dict.fromkeys(notes))
+
+
+def _minutes_by_words(found: Sequence[tuple[str, int]], counts: set[int]) -> tuple[int, ...]:
+    """A time that only the domain's words tell."""
+    times = {minute for _, minute in found}
+    if len(times) > 1:
+        raise TimeRefused("The words name different times: which of them counts?", "contradiction")
+    if not times:
+        raise TimeRefused(f"At which {max(counts)} times of the day?" if counts - {1} else "At which time of the day?")
+    return tuple(times)
+
+
+def _days(tokens: Sequence[Token]) -> tuple[Days | None, list[str]]:
+    """The days that the tokens name together (None: none), and notes."""
+    found: list[Days] = []
+    notes: list[str] = []
+    for token in tokens:
+        meaning = token.meaning
+        if isinstance(meaning, WeekDays):
+            if not meaning.recurring:
+                raise TimeRefused(f"Every {token.text.strip()}, or only the next one?")
+            found.append(Weekly(meaning.days))
+            notes.append(meaning.note)
+        elif isinstance(meaning, MonthDays):
+            months = meaning.months or ALL_MONTHS
+            found.append(Monthly(meaning.days, months))
+            if max(meaning.days) > 28 and len(months) > 1:
+                notes.append(f"months without a day {max(meaning.days)} are passed over")
+        elif isinstance(meaning, NthOfMonth):
+            found.append(NthDay(meaning.nth, meaning.among))
+            notes.append(meaning.note)
+    if not found and any(part.whole for part in _of(tokens, PartOfDay)):
+        found.append(Weekly())
+    distinct = list(dict.fromkeys(found))
+    if len(distinct) < 2:
+        return (distinct[0] if distinct else None), [note for note in notes if note]
+    weekly = [days for days in distinct if isinstance(days, Weekly) and days.days != EVERY_DAY]
+    if len(weekly) != len(distinct):
+        raise TimeRefused("Two different sets of days are named: which of them counts?", "contradiction")
+    return Weekly(frozenset[int]().union(*(days.days for days in weekly))), [note for note in notes if note]
+
+
+def _interval(
+    tokens: Sequence[Token], intervals: Sequence[Every], days: Days | None, spans: Sequence[Span]
+) -> Recurrence | Stride:
+    every = intervals[0]
+    if len(set(intervals)) > 1 or len(spans) > 1:
+        raise TimeRefused("Two different intervals are named: which of them counts?", "contradiction")
+    if any(isinstance(token.meaning, Times | PerDay | PartOfDay) for token in tokens):
+        raise TimeRefused("An interval and a time of day are named: which of them counts?", "contradiction")
+    if every.minutes < 1 or (every.at is not None and every.at > 59):
+        raise TimeRefused("How many minutes apart, and how many past the hour?", "invalid_schedule")
+    if days is not None and not isinstance(days, Weekly):
+        raise TimeRefused("All day long on that day, or at one time of it?")
+    weekdays = days or Weekly()
+    first, last = (spans[0].first, min(spans[0].last, DAY - 1)) if spans else (0, DAY - 1)
+    if first >= last:
+        raise TimeRefused("Does that part of the day go over midnight, or is it meant in 12 hours?")
+    if every.at is not None:
+        return Recurrence(weekdays, tuple(minute for minute in range(every.at, DAY, 60) if first <= minute <= last))
+    if not spans and not _divides(every.minutes):
+        return Stride(every.minutes, weekdays.days)
+    return Recurrence(weekdays, tuple(range(first, last + 1, every.minutes)))
+
+
+def _divides(minutes: int) -> bool:
+    """Whether the interval repeats within each hour, or each day in whole hours: what cron can say."""
+    return 60 % minutes == 0 if minutes < 60 else minutes % 60 == 0 and DAY % minutes == 0
+
+
+def _of(tokens: Sequence[Token], kind: type[Kind]) -> list[Kind]:
+    return [token.meaning for token in tokens if isinstance(token.meaning, kind)]
+
+
+def _clock_text(minute: int) -> str:
+    return f"{minute // 60 % 24:02d}:{minute % 60:02d}"

@@ -1,0 +1,173 @@
+"""How Chinese says when."""
+
+from __future__ import annotations
+
+import re
+
+from kickwheel.intent.normal_text import ZH_NUMBER, number
+from kickwheel.intent.recurrence import ALL_MONTHS, EVERY_DAY, WORKWEEK
+from kickwheel.intent.time_tokens import (
+    Between,
+    Clock,
+    Clocks,
+    Entry,
+    Every,
+    Meaning,
+    MonthDays,
+    NthOfMonth,
+    PartOfDay,
+    PerDay,
+    Unclear,
+    WeekDays,
+    entry,
+)
+
+QUARTER_STARTS, QUARTER_ENDS = frozenset({1, 4, 7, 10}), frozenset({3, 6, 9, 12})
+WORKDAY_NOTE = "working days are read as Monday to Friday; public holidays are not left out"
+
+NUMBER = ZH_NUMBER
+_WEEK = r"(?:周|星期|礼拜)"
+WEEKDAY = r"[一二三四五六日天]"
+_NOT_A_NOUN = r"(?![志报刊次期常程])"
+_DAY = {name: index for index, name in enumerate("日一二三四五六")} | {"天": 0}
+_SEP = r"\s*[、,和及与跟/]\s*"
+_TO = r"\s*[到至~-]\s*"
+_DATE = rf"{NUMBER}\s*[号日]?"
+
+
+def _clock(match: re.Match[str]) -> Meaning | None:
+    if match.group() == "一点" and match.string[match.start() - 1 : match.start()] in tuple("快早晚慢多少有"):
+        return None  # 快一点: a bit faster
+    hour = number(match["h"])
+    if match["half"]:
+        minute = 30
+    elif match["quarters"]:
+        minute = 15 * number(match["quarters"])
+    else:
+        minute = number(match["m"]) if match["m"] else 0
+    return Clocks((Clock(hour, minute),))
+
+
+def _week_days(match: re.Match[str]) -> Meaning:
+    body = match["days"]
+    if body.endswith("二") and match.string.startswith("十", match.end()):
+        return Unclear("Tuesday at 10:00, or at 20:00? Write 周二 10:00 or 20:00.")
+    whole = re.fullmatch(rf"({WEEKDAY}){_TO}{_WEEK}?({WEEKDAY})", body)
+    if whole:
+        first, last = _DAY[whole[1]], _DAY[whole[2]]
+        days = frozenset((first + step) % 7 for step in range((last - first) % 7 + 1))
+    else:
+        days = frozenset(_DAY[char] for char in re.findall(WEEKDAY, body))
+    return WeekDays(days, recurring=bool(match["every"]) or len(days) > 1)
+
+
+def _month_days(match: re.Match[str]) -> Meaning | None:
+    days: set[int] = set()
+    for part in re.split(_SEP, match["days"]):
+        ends = [number(re.sub(r"[号日\s]", "", end)) for end in re.split(_TO, part)]
+        days.update(range(ends[0], ends[-1] + 1))
+    if not days or not all(1 <= day <= 31 for day in days):
+        return Unclear("Which days of the month? They go from 1 to 31.")
+    return MonthDays(frozenset(days), ALL_MONTHS)
+
+
+def _year_day(match: re.Match[str]) -> Meaning:
+    month, day = number(match["month"]), number(match["day"])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return Unclear("Which day of the year? Months go from 1 to 12, days from 1 to 31.")
+    return MonthDays(frozenset({day}), frozenset({month}))
+
+
+def _every(match: re.Match[str]) -> Meaning | None:
+    unit = {"分": 1, "刻": 15}.get(match["unit"][0], 60)
+    if match["decimal"]:
+        amount = float(match["decimal"]) * unit
+        return Every(int(amount)) if amount == int(amount) else Unclear("How many whole minutes apart?")
+    if match["half"] and not match["n"]:
+        return Every(unit // 2) if unit == 60 else None
+    return Every((number(match["n"]) if match["n"] else 1) * unit + (unit // 2 if match["half"] else 0))
+
+
+def _past_hour(match: re.Match[str]) -> Meaning:
+    return Every(60, at=number(match["m"]) if match["m"] else 0)
+
+
+_FIRST_DAY = r"(?:的)?(?:首日|首天|第[一1]天|[一1][号日])"
+_LAST_DAY = r"(?:的)?(?:末|底|最后[一1]天|月末|月底|末日)"
+_ORDINAL = r"(?:第(?P<nth>[一二三四1234])个?|(?P<last>最后[一1]?个?)|(?P<first>首个))"
+_PARTS = (
+    ("small hours", "凌晨"),
+    ("night", "半夜|深夜|夜里|夜间|夜晚"),
+    ("morning", "清晨|大清早|清早|早上|早晨|早间|上午"),
+    ("noon", "中午|午间"),
+    ("afternoon", "下午|午后"),
+    ("evening", "傍晚|黄昏|晚上|晚间|今晚"),
+)
+
+
+def _nth(match: re.Match[str]) -> int:
+    return -1 if match["last"] else number(match["nth"]) if match["nth"] else 1
+
+
+ZH: tuple[Entry, ...] = (
+    # clock times
+    entry(
+        rf"(?<![\d:.])(?P<h>{NUMBER})\s*(?:点钟?|时(?![间候段区长]))\s*"
+        rf"(?:(?P<half>半)|(?P<quarters>[一三])刻|(?P<m>\d{{2}}|[零〇]?{NUMBER}(?=分)|[零〇][一二三四五六七八九]|[一二三四五]?十[一二三四五六七八九]?)(?:分(?!钟))?|整)?",
+        _clock,
+    ),
+    entry(
+        rf"(?<![\d:])(?P<h1>{NUMBER})\s*{_TO}\s*(?P<h2>{NUMBER})\s*点(?![\d半一三])",
+        lambda m: Between(Clock(number(m["h1"])), Clock(number(m["h2"]))),
+    ),
+    entry("正午", Clocks((Clock(12, 0, "exact"),))),
+    entry("午夜", Clocks((Clock(24, 0),))),
+    *(entry(words, PartOfDay(name)) for name, words in _PARTS),
+    entry(rf"早(?=\s*{NUMBER}\s*[点时:])", PartOfDay("morning")),
+    entry(rf"晚(?=\s*{NUMBER}\s*[点时:])", PartOfDay("evening")),
+    entry(r"(?<=每)[早晨]上?(?!期)|(?<=每天)早上?|(?<=每日)早上?", PartOfDay("morning", whole=True)),
+    entry(r"(?<=每)晚上?|(?<=每天)晚上?|(?<=每日)晚上?", PartOfDay("evening", whole=True)),
+    entry(r"(?<=每)夜", PartOfDay("night", whole=True)),
+    entry(r"左右|前后|大约|大概|上下|(?<=[点半时分整])\s*(?:之前|以前|前|之后|以后|后)", Unclear("At exactly which time?")),
+    # days
+    entry(rf"每一?(?:天|日{_NOT_A_NOUN})|逐日|天天|每(?=[早晨晚夜])", WeekDays(EVERY_DAY)),
+    entry(r"(?:每个?|每逢|逢)?工作日", WeekDays(WORKWEEK, note=WORKDAY_NOTE)),
+    entry(r"(?:每个?|每逢|逢)?(?:周末|双休日)", WeekDays(frozenset({0, 6}))),
+    entry(
+        rf"(?P<every>每个?|每逢|逢)?{_WEEK}(?P<days>{WEEKDAY}{_TO}{_WEEK}?{WEEKDAY}"
+        rf"|{WEEKDAY}(?:(?:{_SEP})?{_WEEK}?{WEEKDAY})*){_NOT_A_NOUN}(?![点时]|(?:{_SEP}|{_TO}){WEEKDAY}[点时])",
+        _week_days,
+    ),
+    entry(
+        rf"每个?月(?:的)?(?P<days>(?:{_DATE}(?:{_TO}{_DATE})?{_SEP})*{NUMBER}(?:\s*[号日]?{_TO}{NUMBER})?\s*(?:号|日{_NOT_A_NOUN}))",
+        _month_days,
+    ),
+    entry(r"每个?月(?:的)?(?:首日|首天|第[一1]天)", MonthDays(frozenset({1}), ALL_MONTHS)),
+    entry(rf"每个?月{_LAST_DAY}|(?:每逢?|逢)?(?:月末|月底)", MonthDays(frozenset({-1}), ALL_MONTHS)),
+    entry(rf"每个?月(?:的)?倒数第(?P<n>{NUMBER})天", lambda m: MonthDays(frozenset({-number(m["n"])}), ALL_MONTHS)),
+    entry(rf"每个?月(?:的)?{_ORDINAL}{_WEEK}(?P<day>{WEEKDAY})", lambda m: NthOfMonth(_nth(m), frozenset({_DAY[m["day"]]}))),
+    entry(rf"每个?月(?:的)?{_ORDINAL}工作日", lambda m: NthOfMonth(_nth(m), WORKWEEK, WORKDAY_NOTE)),
+    entry(rf"每个?季度?{_FIRST_DAY}|季度?首日", MonthDays(frozenset({1}), QUARTER_STARTS)),
+    entry(rf"每个?季度?{_LAST_DAY}|季度?末", MonthDays(frozenset({-1}), QUARTER_ENDS)),
+    entry(rf"每半年{_FIRST_DAY}", MonthDays(frozenset({1}), frozenset({1, 7}))),
+    entry(rf"每半年{_LAST_DAY}", MonthDays(frozenset({-1}), frozenset({6, 12}))),
+    entry(rf"每年(?:的)?(?P<month>{NUMBER})月(?:份)?(?P<day>{NUMBER})[号日]", _year_day),
+    entry(rf"每年{_FIRST_DAY}|每年元旦", MonthDays(frozenset({1}), frozenset({1}))),
+    entry(rf"每年{_LAST_DAY}|年末|年底", MonthDays(frozenset({-1}), frozenset({12}))),
+    # intervals
+    entry(
+        rf"每(?:间?隔)?\s*(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}))?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)(?:\s*[一1]次)?",
+        _every,
+    ),
+    entry(
+        rf"(?:每|间)隔\s*(?P<decimal>\d+\.\d+)?(?P<n>{NUMBER})?\s*个?(?P<half>半)?个?\s*(?P<unit>分(?!之)|刻)(?:\s*[一1]次)?",
+        _every,
+    ),
+    entry(
+        rf"(?P<decimal>(?!))?(?P<n>{NUMBER})?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)\s*(?:[一1]次)",
+        _every,
+    ),
+    entry(rf"每个?小时的?(?:第\s*)?(?P<m>{NUMBER})分钟?", _past_hour),
+    entry(r"每个?小时的?整点|每逢整点|每个整点|逢?整点", Every(60, at=0)),
+    entry(rf"(?:每天|每日|[一1][天日])\s*(?P<n>{NUMBER})\s*[次遍回]", lambda m: PerDay(number(m["n"]))),
+)

@@ -1,0 +1,115 @@
+"""How either language says in which zone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from kickwheel.intent.time_tokens import CronWords, Entry, InZone, Meaning, Unclear, entry
+from kickwheel.intent.zones import AMBIGUOUS, known_zones
+
+_CHINESE = {
+    word: name
+    for name, words in {
+        "Asia/Shanghai": "北京 上海 中国 东八区",
+        "Asia/Hong_Kong": "香港",
+        "Asia/Taipei": "台北",
+        "Asia/Tokyo": "东京 日本",
+        "Asia/Seoul": "首尔 韩国",
+        "Asia/Singapore": "新加坡",
+        "Asia/Kolkata": "孟买 印度",
+        "Asia/Dubai": "迪拜",
+        "Australia/Sydney": "悉尼",
+        "Europe/London": "伦敦 英国",
+        "Europe/Paris": "巴黎",
+        "Europe/Berlin": "柏林 德国",
+        "Europe/Moscow": "莫斯科",
+        "America/New_York": "纽约 美东",
+        "America/Los_Angeles": "洛杉矶 美西",
+    }.items()
+    for word in words.split()
+}
+_ENGLISH = {
+    word: name
+    for name, words in {
+        "Asia/Shanghai": ("beijing", "china", "china standard"),
+        "Asia/Kolkata": ("india", "indian", "mumbai"),
+        "Asia/Tokyo": ("japan",),
+        "Europe/London": ("uk", "british"),
+        "Europe/Berlin": ("german", "munich", "frankfurt"),
+        "America/New_York": ("eastern", "us eastern"),
+        "America/Chicago": ("us central",),
+        "America/Denver": ("us mountain",),
+        "America/Los_Angeles": ("pacific", "us pacific", "san francisco"),
+    }.items()
+    for word in words
+}
+
+
+@cache
+def _cities() -> Mapping[str, str | None]:
+    """Last parts of IANA names, e.g. ``new york``; None where two areas share one."""
+    cities: dict[str, str | None] = {}
+    for name in known_zones():
+        area, _, city = name.rpartition("/")
+        if area and area not in {"Etc", "US", "Canada", "Brazil", "Mexico", "Chile", "SystemV"}:
+            key = city.replace("_", " ").lower()
+            cities[key] = name if key not in cities else None
+    return cities | _ENGLISH
+
+
+def _city(match: re.Match[str]) -> Meaning | None:
+    words = match["city"].lower().split()
+    for first in range(len(words)):
+        found = _cities().get(" ".join(words[first:]))
+        if found:
+            return InZone(found)
+    return Unclear(f"Which IANA time zone is {match['city']!r}, e.g. Europe/Berlin?", zone=True)
+
+
+def _offset(match: re.Match[str]) -> Meaning:
+    hours = int(match["hours"] or 0)
+    if hours == 0 and not match["minutes"]:
+        return InZone("UTC")
+    name = f"Etc/GMT{'-' if match['sign'] == '+' else '+'}{hours}"
+    if match["minutes"] or name not in known_zones():
+        return Unclear(f"Which IANA time zone is {match.group()!r}, e.g. Asia/Kolkata?", zone=True)
+    return InZone(name)
+
+
+def _iana(match: re.Match[str]) -> Meaning | None:
+    return InZone(match.group()) if match.group() in known_zones() else None
+
+
+ZONE: tuple[Entry, ...] = (
+    entry(
+        r"\b(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_]+(?:/[A-Za-z_]+)?(?:[+-]\d+)?",
+        _iana,
+    ),
+    entry(
+        r"\b(?:UTC|GMT)\s*(?:(?P<sign>[+-])\s*(?P<hours>\d{1,2})(?::?(?P<minutes>30|45))?(?::?00)?)?(?:\s*time\b|时间)?(?![\w+-])",
+        _offset,
+    ),
+    entry(
+        rf"(?P<zh>{'|'.join(sorted(_CHINESE, key=len, reverse=True))})(?:标准|当地)?(?:时间|时区|时)",
+        lambda m: InZone(_CHINESE[m["zh"]]),
+    ),
+    entry("东八区", InZone("Asia/Shanghai")),
+    entry(
+        rf"\b(?P<short>{'|'.join(AMBIGUOUS)})\b(?:\s*time)?",
+        lambda m: Unclear(f"Which zone is {m['short']}? {AMBIGUOUS[m['short'].upper()]}", zone=True),
+    ),
+    Entry(re.compile(r"(?P<city>(?:\b[A-Z][A-Za-z]+ ){1,3})(?:[Ss]tandard |[Dd]aylight )?time\b", re.ASCII), _city),
+    Entry(
+        re.compile(r"\b(?:ET|PT)\b", re.ASCII),
+        lambda m: InZone({"ET": "America/New_York", "PT": "America/Los_Angeles"}[m.group()]),
+    ),
+)
+
+CRON: tuple[Entry, ...] = (
+    entry(
+        r"(?<![\w*/,-])(?:(?:\*|\d{1,2})(?:[-/,*\d]*))(?:\s+(?:[\d*?LW#][-\d*/,?LW#]*|(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[-,a-z]*)){4,6}(?![\w*/,-])",
+        lambda m: CronWords(m.group()) if "*" in m.group() else None,
+    ),
+)

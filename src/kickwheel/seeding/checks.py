@@ -1,0 +1,48 @@
+"""What a teacher's label must pass before anybody learns from it: rules, and agreement with the independent labeller."""
+
+from __future__ import annotations
+
+from kickwheel.probe.tokens import normal_form
+from schemas.frame import OUT_OF_SCOPE, Frame
+from schemas.task import SlotSpec, TaskCatalog
+
+
+def failed_checks(text: str, frame: Frame, catalog: TaskCatalog, independent: Frame) -> tuple[str, ...]:
+    """Names of the checks that a label fails, rules first; empty: accept it."""
+    return (*failed_rules(text, frame, catalog), *disagreements(frame, independent))
+
+
+def failed_rules(text: str, frame: Frame, catalog: TaskCatalog) -> tuple[str, ...]:
+    """Names of the rules that a frame breaks, whoever wrote it."""
+    if frame.intent != OUT_OF_SCOPE and frame.intent not in catalog.intents:
+        return ("unknown_intent",)
+    specs = {spec.name: spec for spec in catalog.slots_of(frame.intent)}
+    names = [slot.name for slot in frame.slots]
+    broken = {
+        "foreign_slot": any(name not in specs for name in names),
+        "repeated_slot": len(set(names)) < len(names),
+        "span_not_in_text": any(text[slot.start : slot.end] != slot.value for slot in frame.slots),
+        "blank_slot": any(not _says_something(slot.value) for slot in frame.slots),
+        "ragged_slot": any(slot.value != slot.value.strip() for slot in frame.slots),
+        "whole_text": any(slot.value.strip() == text.strip() for slot in frame.slots),
+        "value_not_allowed": any(not _allowed(slot.value, specs.get(slot.name)) for slot in frame.slots),
+    }
+    return tuple(name for name, holds in broken.items() if holds)
+
+
+def disagreements(frame: Frame, independent: Frame) -> tuple[str, ...]:
+    """Where two labellers that do not know of each other differ."""
+    if frame.intent != independent.intent:
+        return ("intent_disagrees",)
+    return () if frame.slots == independent.slots else ("slots_disagree",)
+
+
+def _says_something(value: str) -> bool:
+    """A date of ``-`` or a region of ``…`` is empty, whatever its length."""
+    return any(char.isalnum() for char in value)
+
+
+def _allowed(value: str, spec: SlotSpec | None) -> bool:
+    if spec is None or spec.type != "enum" or not spec.values:
+        return True
+    return normal_form(value) in {normal_form(allowed) for allowed in spec.values}

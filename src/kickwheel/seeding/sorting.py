@@ -1,0 +1,67 @@
+"""The chosen rows, sorted into labels that may be learned from and questions for a person."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kickwheel.seeding.checks import failed_checks
+from kickwheel.seeding.review_queue import NO_TEACHER, ReviewItem
+from kickwheel.seeding.self_label import TeacherLabel
+from schemas.frame import Prediction
+from schemas.task import TaskCatalog
+from schemas.utterance import Provenance, Utterance
+
+
+@dataclass(frozen=True)
+class Sorting:
+    """Accepted rows, questions, and why the questions are questions: rows by typed error and by failed check."""
+
+    accepted: list[Utterance] = field(default_factory=list)
+    items: list[ReviewItem] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+
+
+def sort_labels(
+    catalog: TaskCatalog,
+    number: int,
+    chosen: Sequence[Utterance],
+    guesses: Sequence[Prediction],
+    labels: Sequence[TeacherLabel],
+) -> Sorting:
+    """Accept a label if it parsed, no rule is broken and the probe's guess is the same; all else is a question.
+
+    Args:
+        guesses: the probe's predictions, one a chosen row.
+        labels: the teacher's, one a chosen row; empty: there is no teacher.
+    """
+    sorting = Sorting()
+    for index, (row, guess) in enumerate(zip(chosen, guesses, strict=True)):
+        label = labels[index] if labels else None
+        frame = label.prediction.frame if label else None
+        if label is None:
+            reasons: tuple[str, ...] = (NO_TEACHER,)
+        elif frame is None or guess.frame is None:
+            reasons = (label.prediction.error or "empty",)
+            sorting.errors.update(reasons)
+        else:
+            reasons = failed_checks(row.text, frame, catalog, guess.frame)
+            sorting.failed.update(reasons)
+            if not reasons:
+                last = label.calls[-1]
+                source = Provenance(source="teacher", model=last.model, prompt_sha256=last.prompt_sha256, round=number)
+                sorting.accepted.append(row.model_copy(update={"frame": frame, "provenance": source}))
+                continue
+        item = ReviewItem(
+            id=row.id,
+            text=row.text,
+            language=row.language,
+            suggestion=frame,
+            reasons=reasons,
+            probe_confidence=guess.confidence or 0.0,
+            round=number,
+        )
+        sorting.items.append(item)
+    return sorting

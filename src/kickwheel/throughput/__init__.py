@@ -1,0 +1,1 @@
+"""Stage 4, throughput: what the served adapter holds under load, beside its base."""

@@ -1,0 +1,1 @@
+"""Stage 3: labelled rows to a LoRA adapter that writes frames."""

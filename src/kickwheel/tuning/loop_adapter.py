@@ -1,0 +1,244 @@
+"""The training loop that tuning and distillation share: transformers' Trainer over batches that were planned before.
+
+Checkpoints hold everything (weights, optimiser, schedule, random state), so that a training killed at any point ends in the
+weights that it would have had anyway. SIGTERM ends it at the next step, with a checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from kickwheel.errors import StageFailed
+from kickwheel.tuning.encoding import Example
+from kickwheel.tuning.ports import Progress
+from kickwheel.tuning.schedule import StepPlan
+from schemas.tuning import LoraPlan, LossPoint
+
+if TYPE_CHECKING:
+    import torch
+
+LossOf = Callable[[Any, "dict[str, torch.Tensor]"], "torch.Tensor"]
+"""From model and batch (see :func:`collate`) to the loss of one step."""
+
+CHECKPOINTS = 20
+"""In a whole training: a kill loses at most a twentieth. One takes about 0.1 s."""
+
+LOSS_POINTS = 60
+
+_PARTS = ("adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
+
+
+@dataclass(frozen=True)
+class LoopResult:
+    """What came of a training loop."""
+
+    losses: tuple[LossPoint, ...]
+    seconds: float
+
+
+def run_loop(
+    model: Any,
+    examples: Sequence[Example],
+    steps: StepPlan,
+    plan: LoraPlan,
+    loss_of: LossOf,
+    *,
+    pad: int,
+    work: Path,
+    progress: Progress | None = None,
+) -> LoopResult:
+    """Train ``model`` in place. ``work`` holds the checkpoints; the last complete one in it is taken up again.
+
+    Raises:
+        StageFailed: a loss is no number.
+        SystemExit: SIGTERM came, and a checkpoint was written; a handler that was installed before is asked first.
+    """
+    from datasets import Dataset
+    from torch import Generator
+    from torch.utils.data import DataLoader
+    from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+
+    dataset = Dataset.from_list([asdict(example) for example in examples])
+    stop = threading.Event()
+    started, seconds_before = time.monotonic(), 0.0
+
+    class PlannedTrainer(Trainer):
+        """Takes the planned batches and our loss; all else is transformers'."""
+
+        def get_train_dataloader(self) -> DataLoader[Any]:
+            # A generator of its own: the loader draws a number, which must not depend on whether we resumed.
+            return DataLoader(
+                dataset,
+                batch_sampler=[list(batch) for batch in steps.batches],
+                collate_fn=lambda items: collate(items, pad),
+                generator=Generator(),
+            )
+
+        def compute_loss(
+            self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+        ) -> Any:
+            loss = loss_of(model, inputs)
+            if not math.isfinite(loss.item()):
+                step = self.state.global_step + 1
+                raise StageFailed(f"the loss of step {step} is {loss.item()}: lower the learning rate {plan.learning_rate:g}")
+            return loss
+
+    class Watch(TrainerCallback):
+        """Progress, the stop flag, and the time spent so far beside each checkpoint."""
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if progress is not None:
+                progress(state.global_step, steps.steps)
+            if stop.is_set():
+                control.should_save = control.should_training_stop = True
+
+        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            spent = seconds_before + time.monotonic() - started
+            (work / f"checkpoint-{state.global_step}" / "seconds.json").write_text(json.dumps(spent), encoding="utf-8")
+
+    arguments = TrainingArguments(
+        output_dir=str(work),
+        max_steps=steps.steps,
+        per_device_train_batch_size=plan.batch_size,
+        learning_rate=plan.learning_rate,
+        lr_scheduler_type=plan.decay,
+        warmup_steps=steps.warmup_steps,
+        weight_decay=plan.weight_decay,
+        seed=plan.seed,
+        use_cpu=model.device.type == "cpu",
+        save_steps=max(1, steps.steps // CHECKPOINTS),
+        save_total_limit=2,
+        logging_steps=max(1, steps.steps // LOSS_POINTS),
+        logging_nan_inf_filter=False,  # it would report the mean of earlier losses in place of a NaN
+        report_to=[],
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+    )
+    arguments._n_gpu = min(1, arguments.n_gpu)  # batches are small: spread over several GPUs they would only wait
+    trainer = PlannedTrainer(model=model, args=arguments, train_dataset=dataset, callbacks=[Watch()])
+    trainer.remove_callback(PrinterCallback)  # stdout belongs to the command line
+    checkpoint = last_checkpoint(work)
+    if checkpoint is not None:
+        seconds_before = _seconds(checkpoint)
+    with _stop_on_sigterm(stop):
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    losses = tuple(
+        LossPoint(step=int(entry["step"]), tokens=steps.tokens_through[int(entry["step"]) - 1], loss=entry["loss"])
+        for entry in trainer.state.log_history
+        if "loss" in entry
+    )
+    return LoopResult(losses, seconds_before + time.monotonic() - started)
+
+
+def collate(items: Sequence[dict[str, Any]], pad: int) -> dict[str, torch.Tensor]:
+    """A batch of examples: their sequences one under another, padded on the right to L.
+
+    ``input_ids`` and ``attention_mask`` (S, L); ``labels`` (S, K): the last K = L - (shortest prompt) positions, -100 wherever
+    there is no completion; ``example`` (S,): the item that a sequence belongs to; ``target`` (S,); ``weight`` (items,).
+    Padding on the left would leave rows of the attention without a single key, whose gradient is NaN in bf16.
+    """
+    import torch
+
+    sequences = [(index, sequence) for index, item in enumerate(items) for sequence in item["sequences"]]
+    length = max(len(sequence["prompt"]) + len(sequence["completion"]) for _, sequence in sequences)
+    first = min(len(sequence["prompt"]) for _, sequence in sequences)
+    input_ids = torch.full((len(sequences), length), pad)
+    attention_mask = torch.zeros_like(input_ids)
+    labels = torch.full((len(sequences), length - first), -100)
+    for row, (_, sequence) in enumerate(sequences):
+        prompt, completion = sequence["prompt"], sequence["completion"]
+        end = len(prompt) + len(completion)
+        input_ids[row, :end] = torch.tensor([*prompt, *completion])
+        attention_mask[row, :end] = 1
+        labels[row, len(prompt) - first : end - first] = torch.tensor(completion)
+    return {
+        "input_ids": input_ids,
+        "attention_mask": attention_mask,
+        "labels": labels,
+        "example": torch.tensor([index for index, _ in sequences]),
+        "target": torch.tensor([share for item in items for share in item["target"]]),
+        "weight": torch.tensor([float(item["weight"]) for item in items]),
+    }
+
+
+def completion_logprobs(model: Any, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probability of each completion token, 0 elsewhere, and the mask of completion tokens; both (S, K).
+
+    Only the last K positions are projected on the vocabulary: on a small model that projection is a third of the work.
+    """
+    from torch.nn.functional import cross_entropy
+
+    labels = batch["labels"]
+    output = model(
+        input_ids=batch["input_ids"],
+        attention_mask=batch["attention_mask"],
+        logits_to_keep=labels.shape[1] + 1,
+        use_cache=False,
+    )
+    logits = output.logits[:, :-1].float().transpose(1, 2)
+    return -cross_entropy(logits, labels, ignore_index=-100, reduction="none"), labels != -100
+
+
+def last_checkpoint(work: Path) -> Path | None:
+    """The last complete checkpoint. What a kill left half written is removed: ``trainer_state.json`` is written last."""
+    complete: list[tuple[int, Path]] = []
+    for folder in work.glob("checkpoint-*"):
+        if _is_complete(folder):
+            complete.append((int(folder.name.rpartition("-")[2]), folder))
+        else:
+            shutil.rmtree(folder)
+    return max(complete)[1] if complete else None
+
+
+def _is_complete(folder: Path) -> bool:
+    if not all((folder / part).is_file() for part in _PARTS):
+        return False
+    try:
+        json.loads((folder / _PARTS[-1]).read_text(encoding="utf-8"))
+    except json.JSONDecodeError:
+        return False
+    return True
+
+
+def _seconds(checkpoint: Path) -> float:
+    path = checkpoint / "seconds.json"
+    try:
+        return float(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, json.JSONDecodeError):
+        return 0.0  # killed between the checkpoint and this file
+
+
+@contextmanager
+def _stop_on_sigterm(stop: threading.Event) -> Iterator[None]:
+    """SIGTERM sets the flag; when the block is done, whoever was to hear of it before does, or SystemExit is raised.
+
+    Only the main thread may handle signals: elsewhere SIGTERM does what it did before, and the last checkpoint stands.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    before = signal.signal(signal.SIGTERM, remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if stop.is_set():
+        if callable(before):
+            before(signal.SIGTERM, None)
+        raise SystemExit(128 + signal.SIGTERM)
