@@ -32,7 +32,7 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
     common = (__version__, stage, domain.name, settings.seed)
     match stage:
         case "intent":
-            return fingerprint(*common, domain.zone, *domain.requirement_files, domain.glossary_file)
+            return fingerprint(*common, settings.intent, domain.zone, *domain.requirement_files, domain.glossary_file)
         case "seeding":
             catalog, rows = lap.load("intent", TaskCatalog), starting_rows(settings, domain, lap)
             files = (domain.seeds, domain.pool, domain.valid, domain.review)

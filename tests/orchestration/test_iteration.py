@@ -72,21 +72,27 @@ def test_a_lap_reports_the_figures_that_mlflow_has(example: Path, home: Path, se
     tuned = report.tuning.evaluation("tuned").overall
     assert parent.data.metrics["eval/joint_frame_accuracy"] == tuned.joint_frame_accuracy
     business = {name for name in parent.data.metrics if name.startswith("business/")}
-    assert business == {f"business/{name}" for name in ("task_completion", "turns", "correction_rate", "cost_per_1k_tasks")}
+    assert business >= {f"business/{name}" for name in ("task_completion", "turns", "correction_rate", "cost_per_1k_tasks")}
     assert parent.data.tags["prefect.flow_run_id"]
     tuning = next(child for child in children if child.info.run_name == "tuning")
     assert tuning.inputs.dataset_inputs
     assert tuning.data.params["r"] == "8"
 
 
-def test_the_next_lap_starts_from_what_the_last_one_learned(example: Path, home: Path, served: FakeModelServer) -> None:
-    first, second = run(example), run(example)
+def test_the_next_lap_starts_from_what_the_last_one_learned(
+    example: Path, home: Path, served: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(example)
+    monkeypatch.setenv("KICKWHEEL_TUNING__SEED", "1")  # other weights, as a real training on more rows gives
+    second = run(example)
     assert (first.lap, second.lap) == (1, 2)
     assert first.seeding is not None
     assert second.seeding is not None
     assert second.seeding.train.rows > first.seeding.train.rows
     assert second.tuning is not None
-    assert second.tuning.promotion != "champion"  # the same answers as the champion: nothing is gained
+    assert second.tuning.promotion.startswith("hold")  # the same answers as the champion: nothing is gained
+    assert second.distillation is not None
+    assert second.distillation.champion == first.tuning.adapter.name if first.tuning else False
 
 
 def test_finished_stages_are_not_done_again_and_no_teacher_call_is_repeated(

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from kickwheel.distillation.mixing import replayed_rows
 from kickwheel.errors import StageFailed
 from kickwheel.settings import DistillationSettings
+from kickwheel.tuning.batch_adapter import completion_logprobs
 from kickwheel.tuning.encoding import Example, FrameEncoder
-from kickwheel.tuning.loop_adapter import completion_logprobs
 from kickwheel.tuning.model_adapter import load_tokenizer
 from kickwheel.tuning.ports import Progress, TrainedAdapter
 from kickwheel.tuning.trainer_adapter import train_adapter
@@ -87,7 +87,7 @@ def distillation_loss(
     logprobs: torch.Tensor, mask: torch.Tensor, batch: dict[str, torch.Tensor], *, temperature: float, hard: float
 ) -> torch.Tensor:
     """Loss of a batch (see the module). ``logprobs`` and ``mask`` (S, K) of :func:`completion_logprobs`; ``batch`` of
-    :func:`~kickwheel.tuning.loop_adapter.collate`: an example with one sequence is a replayed row."""
+    :func:`~kickwheel.tuning.batch_adapter.collate`: an example with one sequence is a replayed row."""
     import torch
 
     scores, lengths = logprobs.sum(dim=1), mask.sum(dim=1)

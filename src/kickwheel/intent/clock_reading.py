@@ -28,30 +28,36 @@ def settle_clocks(text: str, tokens: Sequence[Token]) -> list[Token]:
 
 
 def _with_parts(text: str, tokens: Sequence[Token]) -> list[Token]:
-    whole = next((token.meaning for token in tokens if isinstance(token.meaning, PartOfDay) and token.meaning.whole), None)
-    part = whole if isinstance(whole, PartOfDay) else None
-    clocks = [clock for token in tokens if isinstance(token.meaning, Clocks) for clock in token.meaning.times]
-    in_halves = any(clock.half in ("am", "pm") for clock in clocks)
+    whole = [token.meaning for token in tokens if isinstance(token.meaning, PartOfDay) and token.meaning.whole]
+    in_halves = any(clock.half in ("am", "pm") for token in tokens for clock in _clocks(token))
+    carried = whole[0] if whole else None
     settled: list[Token] = []
     for token in tokens:
-        meaning, previous = token.meaning, settled[-1] if settled else None
-        start = token.start
-        if isinstance(meaning, Clocks | Between):
-            if previous and isinstance(previous.meaning, PartOfDay) and not text[previous.end : start].strip(" 的"):
-                part = previous.meaning
-                start = settled.pop().start
-            after = _part_after(text, token, tokens)
-            part = after.meaning if after and isinstance(after.meaning, PartOfDay) else part
-            end = after.end if after else token.end
-            if isinstance(meaning, Clocks):
-                minutes = sorted({_minute_of(clock, part, in_halves) for clock in meaning.times})
-                settled.append(Token(Times(tuple(minutes)), start, end, text[start:end]))
-            else:
-                first, last = _minute_of(meaning.first, part, in_halves), _minute_of(meaning.last, part, in_halves)
-                settled.append(Token(Span(first, last), start, end, text[start:end]))
-        elif not previous or token.start >= previous.end:
+        previous = settled[-1] if settled else None
+        if previous and token.start < previous.end:
+            continue  # a part of the day that the time before it has taken
+        if not _clocks(token):
             settled.append(token)
+            continue
+        own, start, end = None, token.start, token.end
+        after = _part_after(text, token, tokens)
+        if after and isinstance(after.meaning, PartOfDay):
+            own, end = after.meaning, after.end
+        elif previous and isinstance(previous.meaning, PartOfDay) and not text[previous.end : start].strip(" 的"):
+            own = previous.meaning
+            start = settled.pop().start
+        minutes = [_minute_of(clock, own, carried, in_halves) for clock in _clocks(token)]
+        is_span = isinstance(token.meaning, Between)
+        meaning = Span(minutes[0], minutes[1]) if is_span else Times(tuple(sorted(set(minutes))))
+        settled.append(Token(meaning, start, end, text[start:end]))
+        carried = own or carried
     return settled
+
+
+def _clocks(token: Token) -> tuple[Clock, ...]:
+    if isinstance(token.meaning, Between):
+        return (token.meaning.first, token.meaning.last)
+    return token.meaning.times if isinstance(token.meaning, Clocks) else ()
 
 
 def _part_after(text: str, clock: Token, tokens: Sequence[Token]) -> Token | None:
@@ -80,11 +86,13 @@ def _is_range(text: str, first: Token, last: Token) -> bool:
     return bool(_TO.fullmatch(gap)) or bool(_AND.fullmatch(gap) and _BETWEEN.search(text[: first.start]))
 
 
-def _minute_of(clock: Clock, part: PartOfDay | None, in_halves: bool) -> int:
+def _minute_of(clock: Clock, own: PartOfDay | None, carried: PartOfDay | None, in_halves: bool) -> int:
+    """Minutes from midnight of a time with the part of the day that touches it, or that was named before it."""
     hour, minute = clock.hour, clock.minute
     if hour > 24 or minute > 59 or (hour == 24 and minute):
         raise TimeRefused("Which time is meant? Hours go from 0 to 23, minutes to 59.", "invalid_schedule")
-    if clock.half or hour > 12:
+    part = own or carried
+    if clock.half or (own is None and hour > 12):
         return hour * 60 + minute
     if part is None:
         if in_halves:
@@ -96,16 +104,18 @@ def _minute_of(clock: Clock, part: PartOfDay | None, in_halves: bool) -> int:
     return shifted * 60 + minute if shifted * 60 + minute <= DAY else minute
 
 
-def _night(hour: int) -> int | None:
-    return hour if hour < 6 else 24 if hour == 12 else hour + 12 if hour >= 8 else None
+def _in_12(hour: int, first: int, last: int) -> int | None:
+    """An afternoon or evening hour in either way of counting, 24 for midnight; None outside ``first`` to ``last``."""
+    counted = 24 if hour == 12 and first > 12 else hour + 12 if hour < 12 else hour
+    return counted if first <= counted <= last else None
 
 
 _HOUR_IN: dict[str, Callable[[int], int | None]] = {
     "small hours": lambda hour: 0 if hour == 12 else hour if hour < 7 else None,
-    "night": _night,
     "morning": lambda hour: hour if hour < 12 else None,
-    "noon": lambda hour: hour if hour >= 11 else hour + 12 if hour <= 2 else None,
-    "afternoon": lambda hour: 12 if hour == 12 else hour + 12 if 1 <= hour < 7 else None,
-    "evening": lambda hour: 24 if hour == 12 else hour + 12 if hour >= 5 else None,
+    "noon": lambda hour: hour if hour == 11 else _in_12(hour, 12, 14),
+    "afternoon": lambda hour: _in_12(hour, 12, 18),
+    "evening": lambda hour: _in_12(hour, 17, 24),
+    "night": lambda hour: hour if hour < 6 else _in_12(hour, 20, 24),
 }
-"""Hour of the day of a 12-hour figure in a part of the day; None: nobody says that, or it may be two."""
+"""Hour of the day of a figure in a part of the day; None: nobody says that, or it may be two."""

@@ -25,7 +25,7 @@ _PREPOSITIONS = re.compile(
     r"|(发?给|发送给|是否|有没有|有无|用于|以便|以供|供(?=[^,]{1,8}(?:使用|查看|分析|参考))|便于|方便|为了|根据|按照|按(?!时)|通过|看看|防止|避免|存为|保存|作为)",
     re.IGNORECASE | re.ASCII,
 )
-_ZH_TO = re.compile(r"至|到|进(?!行)|入|往|向|给|存到|写入|落到")
+_ZH_TO = re.compile(r"至|到|进(?!行)|入|往|向|给|写入")
 MOVING_WORDS = {"to", "into", "onto"}
 
 
@@ -44,7 +44,9 @@ class Objects:
     things: tuple[Named, ...]
     destination: Named | None
     rest: str
-    """What is explained by neither: reasons, conditions, sources."""
+    """Sources, purposes and conditions: free text behind a preposition."""
+    remark: str
+    """What stands behind a comma and is neither of these."""
 
 
 def clean(text: str) -> str:
@@ -53,7 +55,8 @@ def clean(text: str) -> str:
 
 
 def read_objects(text: str, glossary: Glossary) -> Objects:
-    """Split what follows an action word: '[the orders] to [the lake] for reporting', '[用户订单]至[数据湖]'."""
+    """Split what follows an action word: '[the orders] to [the lake] for reporting', '[用户订单]至[数据湖]，失败重试3次'."""
+    text, remark = _without_remark(text, glossary)
     pieces = _PREPOSITIONS.split(text)
     head, others = pieces[0], pieces[1:]
     destination: Named | None = None
@@ -68,7 +71,15 @@ def read_objects(text: str, glossary: Glossary) -> Objects:
             rest.append(f"{english or chinese}{phrase}")
     if destination is None:
         head, destination = _chinese_destination(head, glossary)
-    return Objects(named_things(head, glossary), destination, " ".join(rest).strip())
+    return Objects(named_things(head, glossary), destination, " ".join(rest).strip(), remark)
+
+
+def _without_remark(text: str, glossary: Glossary) -> tuple[str, str]:
+    """Cut at the first comma, unless a list of entities goes on behind it: 'orders, stock and profiles'."""
+    head, comma, tail = text.partition(",")
+    if not comma or _JOINTS.search(tail) or any(_named(clean(part), glossary).slug for part in tail.split(",")):
+        return text, ""
+    return head, clean(tail)
 
 
 def _chinese_destination(text: str, glossary: Glossary) -> tuple[str, Named | None]:
@@ -106,12 +117,18 @@ def named_things(text: str, glossary: Glossary) -> tuple[Named, ...]:
 
 
 def _named(phrase: str, glossary: Glossary) -> Named:
-    shorter = _variants(phrase)
-    for variant in shorter:
+    for variant in _variants(phrase):
         slug = glossary.entity(variant)
         if slug:
             return Named(variant, slug)
-    return Named(shorter[-1], None)
+    while matched := _LEADING.match(phrase):
+        phrase = clean(phrase[matched.end() :])
+    return Named(phrase, None)
+
+
+def compares_two(text: str) -> bool:
+    """'核对订单与支付流水' may check each of them, or one against the other."""
+    return bool(re.search("[与跟]", text))
 
 
 def _variants(phrase: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kickwheel.intent.time_tokens import DataPeriod, Entry, Loose, Unclear, entry
+from kickwheel.intent.time_tokens import DataPeriod, Entry, Loose, OnRequest, Unclear, entry
 from kickwheel.intent.time_words_en import DAY_NAME, MONTH_NAME, NUMBER
 
 EN_QUESTIONS: tuple[Entry, ...] = (
@@ -35,11 +35,11 @@ EN_QUESTIONS: tuple[Entry, ...] = (
         Unclear("A beginning or an end can't be scheduled yet: is it every time from now on?"),
     ),
     entry(
-        r"\b(?:every\s+(?:\d+\s+)?seconds?|real[\s-]?time|continuous(?:ly)?|immediately|asap|as\s+soon\s+as|constantly|always)\b",
+        r"\b(?:every\s+(?:\d+\s+)?seconds?|real[\s-]?time|continuous(?:ly)?|24/7|24x7|round\s+the\s+clock|immediately|asap|as\s+soon\s+as|constantly|always)\b",
         Unclear("How often, in minutes? Tasks run on a schedule."),
     ),
     entry(
-        r"\b(?:sometimes|occasionally|often|now\s+and\s+then|as\s+needed|when\s+needed|on\s+demand|ad[\s-]?hoc|from\s+time\s+to\s+time)\b",
+        r"\b(?:sometimes|occasionally|often|now\s+and\s+then|as\s+needed|when\s+needed|from\s+time\s+to\s+time)\b",
         Unclear("When exactly?"),
     ),
     entry(
@@ -55,6 +55,15 @@ EN_QUESTIONS: tuple[Entry, ...] = (
     entry(
         r"\b(?:local\s+time|user'?s?\s+time\s?zone|my\s+time|our\s+time)\b",
         Unclear("In which time zone, e.g. Europe/Berlin?", zone=True),
+    ),
+    entry(r"\b(?:on|upon|by)\s+(?:request|demand)\b|\bmanually\b|\bad[\s-]?hoc\b", OnRequest()),
+    entry(
+        rf"\b(?:in|during|throughout)\s+(?:{MONTH_NAME}|Q[1-4]\b|(?:spring|summer|autumn|fall|winter)\b|20\d\d\b)",
+        Unclear("Only then, or all the year round?"),
+    ),
+    entry(
+        r"\b(?:from|since)\s+(?=\d{1,2}(?::\d{2})?\s*(?:[ap]\.?m\b\.?)?\s*(?:$|[,;.]|(?:every|each|on|daily|hourly)\b))",
+        Unclear("Until when, and how often in between?"),
     ),
     entry(r"\b(?:regularly|periodically|on\s+a\s+schedule|routinely)\b", Loose()),
     # data, not time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kickwheel.intent.time_tokens import DataPeriod, Entry, Loose, Unclear, entry
+from kickwheel.intent.time_tokens import DataPeriod, Entry, Loose, OnRequest, Unclear, entry
 from kickwheel.intent.time_words_zh import NUMBER, WEEKDAY
 
 ZH_QUESTIONS: tuple[Entry, ...] = (
@@ -28,7 +28,8 @@ ZH_QUESTIONS: tuple[Entry, ...] = (
         Unclear("A beginning or an end can't be scheduled yet: is it every time from now on?"),
     ),
     entry(
-        r"每秒钟?|每隔?\s*\d+\s*秒钟?|实时|随时|立即|立刻|马上|尽快", Unclear("How often, in minutes? Tasks run on a schedule.")
+        r"每秒钟?|每隔?\s*\d+\s*秒钟?|实时|全天候|随时|立即|立刻|马上|尽快",
+        Unclear("How often, in minutes? Tasks run on a schedule."),
     ),
     entry(r"有时|偶尔|经常|不定期|必要时|需要时|若干次|多次|几次|[一1]些时候", Unclear("When exactly?")),
     entry(
@@ -41,6 +42,11 @@ ZH_QUESTIONS: tuple[Entry, ...] = (
         Unclear("Tasks run on a schedule, not on an event: at which times?"),
     ),
     entry(r"当地时间|本地时间|用户时区", Unclear("In which time zone, e.g. Asia/Shanghai?", zone=True)),
+    entry(
+        rf"(?<!每年)(?<!每年的)(?:{NUMBER}月份?(?!\s*{NUMBER}\s*[日号])|第?[一二三四1-4]季度|[春夏秋冬]季|旺季|淡季)",
+        Unclear("Only then, or all the year round?"),
+    ),
+    entry("按需|手动触发?|应要求", OnRequest()),
     entry("定期|定时|按时|准时|周期性地?|例行", Loose()),
     # data, not time
     entry(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeVar
 
 from kickwheel.intent.clock_reading import settle_clocks
@@ -25,6 +26,7 @@ from kickwheel.intent.time_tokens import (
     MonthDays,
     Named,
     NthOfMonth,
+    OnRequest,
     PartOfDay,
     PerDay,
     Span,
@@ -40,6 +42,8 @@ from kickwheel.intent.time_words_zh import ZH
 from kickwheel.intent.time_words_zone import CRON, ZONE
 
 Kind = TypeVar("Kind")
+_AND = re.compile(r"[和及与]|\band\b|&", re.IGNORECASE | re.ASCII)
+_DAYS, _TIMES = WeekDays | MonthDays | NthOfMonth, Times | Span
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,10 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
         if loose:
             raise TimeRefused(f"When exactly is {loose[0]!r}?")
         return TimeReading(zone=zone)
+    if _of(tokens, OnRequest):
+        if len(tokens) > 1:
+            raise TimeRefused("On request, or at the times that are named too?", "contradiction")
+        return TimeReading(zone=zone)
     crons = _of(tokens, CronWords)
     if crons:
         if len(tokens) > 1:
@@ -96,7 +104,9 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
         if isinstance(token.meaning, Unclear) and glossary.time_meaning(token.text) is None:
             question = f"{token.text.strip()!r}: {token.meaning.question}"
             raise TimeRefused(question, "ambiguous_zone" if token.meaning.zone else "ambiguous_time")
-    when, notes = _recurrence(settle_clocks(text, tokens), glossary)
+    settled = settle_clocks(text, tokens)
+    _refuse_interleaved(text, settled)
+    when, notes = _recurrence(settled, glossary)
     return TimeReading(when, zone, notes)
 
 
@@ -170,13 +180,37 @@ def _days(tokens: Sequence[Token]) -> tuple[Days | None, list[str]]:
             notes.append(meaning.note)
     if not found and any(part.whole for part in _of(tokens, PartOfDay)):
         found.append(Weekly())
-    distinct = list(dict.fromkeys(found))
-    if len(distinct) < 2:
-        return (distinct[0] if distinct else None), [note for note in notes if note]
-    weekly = [days for days in distinct if isinstance(days, Weekly) and days.days != EVERY_DAY]
-    if len(weekly) != len(distinct):
+    return _joined(found), [note for note in notes if note]
+
+
+def _joined(found: Sequence[Days]) -> Days | None:
+    """Several days of the week are one set; 'every day' beside them adds nothing (工作日每天). Other days don't join."""
+    narrow = list(dict.fromkeys(days for days in found if days != Weekly()))
+    if len(narrow) > 1 and not all(isinstance(days, Weekly) for days in narrow):
         raise TimeRefused("Two different sets of days are named: which of them counts?", "contradiction")
-    return Weekly(frozenset[int]().union(*(days.days for days in weekly))), [note for note in notes if note]
+    if len(narrow) < 2:
+        wide = found[0] if found else None
+        if narrow and wide and len(found) > 1 and not isinstance(narrow[0], Weekly):
+            raise TimeRefused("Every day, or on those days only?", "contradiction")
+        return narrow[0] if narrow else wide
+    return Weekly(frozenset[int]().union(*(days.days for days in narrow if isinstance(days, Weekly))))
+
+
+def _refuse_interleaved(text: str, tokens: Sequence[Token]) -> None:
+    """'At 9 on Mondays and at 10 on Tuesdays' is two schedules, 'every day and every Monday' may be."""
+    found = [token for token in tokens if isinstance(token.meaning, _DAYS | _TIMES)]
+    turns = [isinstance(a.meaning, _TIMES) != isinstance(b.meaning, _TIMES) for a, b in pairwise(found)]
+    if sum(turns) > 1:
+        raise TimeRefused("Several days and several times are named: which time on which days?", "contradiction")
+    for a, b in pairwise(found):
+        differ = a.meaning != b.meaning and WeekDays(EVERY_DAY) in (a.meaning, b.meaning)
+        if (
+            differ
+            and not isinstance(a.meaning, _TIMES)
+            and not isinstance(b.meaning, _TIMES)
+            and _AND.search(text[a.end : b.start])
+        ):
+            raise TimeRefused("Every day, or on the other days that are named?", "contradiction")
 
 
 def _interval(
@@ -191,6 +225,8 @@ def _interval(
         raise TimeRefused("How many minutes apart, and how many past the hour?", "invalid_schedule")
     if days is not None and not isinstance(days, Weekly):
         raise TimeRefused("All day long on that day, or at one time of it?")
+    if every.minutes > DAY:
+        raise TimeRefused("Counted from which day, and at which time?")
     weekdays = days or Weekly()
     first, last = (spans[0].first, min(spans[0].last, DAY - 1)) if spans else (0, DAY - 1)
     if first >= last:

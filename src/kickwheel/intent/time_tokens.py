@@ -123,6 +123,11 @@ class Loose:
 
 
 @dataclass(frozen=True)
+class OnRequest:
+    """No schedule at all: 按需, 'on request'."""
+
+
+@dataclass(frozen=True)
 class DataPeriod:
     """Which data is meant (昨天的, 'last week's'), not when the task runs."""
 
@@ -147,6 +152,7 @@ Meaning = (
     | CronWords
     | Unclear
     | Loose
+    | OnRequest
     | DataPeriod
     | Named
 )

@@ -74,6 +74,10 @@ def _bare_list(match: re.Match[str]) -> Meaning:
     return Clocks(tuple(Clock(int(hour), int(minute or 0)) for hour, _, minute in times))
 
 
+def _worded(match: re.Match[str]) -> Meaning:
+    return Clocks((_with_half(_number(match["h"]), _number(match["m"]) if match["m"] else 0, match["half"]),))
+
+
 def _spoken(match: re.Match[str]) -> Meaning:
     hour = _number(match["h"])
     past = {"half": 30, "quarter": 15}[match["part"].lower()]
@@ -134,19 +138,27 @@ EN: tuple[Entry, ...] = (
     entry(r"(?<![\d:.])(?P<h>\d{1,2})h(?P<m>[0-5]\d)?\b(?P<half>(?!))?", _clock),
     entry(
         r"\bat\s+(?P<times>\d{1,2}(?:[:.]\d{2})?(?:(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+|\s*&\s*)\d{1,2}(?:[:.]\d{2})?)*)"
-        r"(?:\s*(?:o'?clock|sharp))?(?![\d:.%]*\d|%|\s*(?:[ap]\.?m\b|percent|minutes?\b|mins?\b|hours?\b|past\b|/))",
+        r"(?:\s*(?:o'?clock|sharp))?(?![\d:.%]*\d|%|\s*(?:[ap]\.?m\b|percent|minutes?\b|mins?\b|hours?\b|past\b|h\b|h\d|/))",
         _bare_list,
     ),
     entry(r"(?P<times>(?<![\d:.])\d{1,2})\s*o'?clock", _bare_list),
+    entry(
+        rf"\bat\s+(?P<h>{'|'.join(_WORDS[1:])})(?:\s+(?P<m>fifteen|thirty|forty-five)|\s+o'?clock)?\b(?!\s+(?:minutes?|hours?|past)\b)"
+        rf"(?:\s*{_AMPM})?",
+        _worded,
+    ),
     entry(rf"\b(?P<part>half|quarter)\s+(?P<side>past|to)\s+(?P<h>{NUMBER})\b(?:\s*{_AMPM})?", _spoken),
     entry(
         r"\b(?:from|between)\s+(?P<h1>\d{1,2})(?::(?P<m1>[0-5]\d))?\s*(?:to|and|-|until|till)\s*(?P<h2>\d{1,2})(?::(?P<m2>[0-5]\d))?(?![\d:]|\s*[ap]\.?m\b)",
         _between,
     ),
+    entry(r"\b(?:at\s+)?12\s+noon\b", Clocks((Clock(12, 0, "exact"),))),
+    entry(r"\b(?:at\s+)?12\s+midnight\b", Clocks((Clock(24, 0),))),
     entry(r"\b(?:noon|midday)\b", Clocks((Clock(12, 0, "exact"),))),
     entry(r"\bmidnight\b", Clocks((Clock(24, 0),))),
     *(entry(rf"\bin\s+the\s+{part}\b", PartOfDay(part)) for part in ("morning", "afternoon", "evening")),
     entry(r"\b(?:at\s+)?night\b", PartOfDay("night")),
+    *(entry(rf"(?<=day ){part}s?\b", PartOfDay(part, whole=True)) for part in ("morning", "afternoon", "evening", "night")),
     *(
         entry(rf"(?<=every )(?<!\w){part}s?\b|(?<=each ){part}s?\b", PartOfDay(part, whole=True))
         for part in ("morning", "afternoon", "evening")
@@ -158,7 +170,7 @@ EN: tuple[Entry, ...] = (
     ),
     # days
     entry(
-        r"\b(?:(?:every|each)\s+(?:single\s+)?day|daily|(?:every|each)(?=\s+(?:morning|afternoon|evening|night)\b))",
+        r"\b(?:(?:every|each|each\s+and\s+every)\s+(?:single\s+)?day|everyday|daily|(?:every|each)(?=\s+(?:morning|afternoon|evening|night)\b))",
         WeekDays(EVERY_DAY),
     ),
     entry(r"\bper\s+day\b", WeekDays(EVERY_DAY)),
@@ -229,6 +241,7 @@ EN: tuple[Entry, ...] = (
         r"\b(?:at\s+)?(?P<p>\d{1,2})\s*(?:minutes?|mins?)?\s+past\s+(?:every|each)\s+hour", lambda m: Every(60, at=int(m["p"]))
     ),
     entry(r"\b(?:every\s+hour|hourly)\s*,?\s*on\s+the\s+hour\b|\bon\s+the\s+hour\b", Every(60, at=0)),
+    entry(r"\b(?:(?:every\s+hour|hourly)\s*,?\s*)?(?:on|at)\s+the\s+half[\s-]hour\b", Every(60, at=30)),
     entry(
         rf"\b(?P<n>once|twice|{NUMBER}\s+times)\s+(?:a|per|each|every)\s+day\b|\b(?P<d>once|twice|{NUMBER}\s+times)\s+daily\b",
         lambda m: PerDay(_number((m["n"] or m["d"]).split()[0])),

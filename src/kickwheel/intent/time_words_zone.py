@@ -68,6 +68,13 @@ def _city(match: re.Match[str]) -> Meaning | None:
     return Unclear(f"Which IANA time zone is {match['city']!r}, e.g. Europe/Berlin?", zone=True)
 
 
+def _place(match: re.Match[str]) -> Meaning | None:
+    """A city right behind a time: '9am in Berlin' may be the zone or where the data is."""
+    if _cities().get(match["place"].lower()) is None:
+        return None
+    return Unclear(f"Is the time meant in {match['place']}'s time zone? Write '{match['place']} time'", zone=True)
+
+
 def _offset(match: re.Match[str]) -> Meaning:
     hours = int(match["hours"] or 0)
     if hours == 0 and not match["minutes"]:
@@ -101,6 +108,7 @@ ZONE: tuple[Entry, ...] = (
         lambda m: Unclear(f"Which zone is {m['short']}? {AMBIGUOUS[m['short'].upper()]}", zone=True),
     ),
     Entry(re.compile(r"(?P<city>(?:\b[A-Z][A-Za-z]+ ){1,3})(?:[Ss]tandard |[Dd]aylight )?time\b", re.ASCII), _city),
+    Entry(re.compile(r"(?<=[\dm]) in (?P<place>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\b", re.ASCII), _place),
     Entry(
         re.compile(r"\b(?:ET|PT)\b", re.ASCII),
         lambda m: InZone({"ET": "America/New_York", "PT": "America/Los_Angeles"}[m.group()]),

@@ -34,7 +34,7 @@ class InProcessStudent:
         name: str,
         *,
         messages_for: Callable[[str], tuple[Message, ...]] = student_messages,
-        batch_size: int = 32,
+        batch_size: int = 16,
         max_tokens: int = MAX_TOKENS,
     ):
         self._base_path = base_path

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kickwheel.errors import StageFailed
+from kickwheel.tuning.batch_adapter import completion_logprobs
 from kickwheel.tuning.encoding import MAX_TOKENS, Example, FrameEncoder, short_enough
-from kickwheel.tuning.loop_adapter import LossOf, completion_logprobs, run_loop
+from kickwheel.tuning.loop_adapter import LossOf, run_loop
 from kickwheel.tuning.model_adapter import load_base, load_tokenizer, save_adapter, with_adapter, with_new_lora
 from kickwheel.tuning.ports import Progress, TrainedAdapter
 from kickwheel.tuning.schedule import plan_steps

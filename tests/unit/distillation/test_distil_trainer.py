@@ -12,8 +12,8 @@ from kickwheel.distillation.distil_adapter import PeftDistiller, case_example
 from kickwheel.errors import StageFailed
 from kickwheel.settings import DistillationSettings
 from kickwheel.testing.instant_trainer import write_untrained_adapter
+from kickwheel.tuning.batch_adapter import collate, completion_logprobs
 from kickwheel.tuning.encoding import FrameEncoder
-from kickwheel.tuning.loop_adapter import collate, completion_logprobs
 from kickwheel.tuning.model_adapter import load_base, load_tokenizer, with_adapter
 from kickwheel.tuning.ports import TrainedAdapter
 from schemas.feedback import CandidateTarget, DistillationRow

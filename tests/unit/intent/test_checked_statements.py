@@ -41,7 +41,7 @@ def test_halves_share_no_statement_and_are_half_chinese() -> None:
 @pytest.mark.parametrize("half", ["development", "frozen"])
 def test_rules_reach_95_percent_and_accept_nothing_wrong(half: str) -> None:
     checked = verdicts(half)
-    wrong = [verdict.statement for verdict in checked if verdict.wrongly_accepted]
-    assert wrong == []
     right = sum(not verdict.missed for verdict in checked)
-    assert right / len(checked) >= 0.95, [verdict.statement for verdict in checked if verdict.missed]
+    # counts only: a failure must not show what stands in the frozen half
+    assert sum(verdict.wrongly_accepted for verdict in checked) == 0
+    assert right / len(checked) >= 0.95

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from kickwheel.intent.cron_text import write_cron
 from kickwheel.intent.glossary import load_glossary
 from kickwheel.intent.ports import Recognised, Refused
+from kickwheel.intent.recurrence import Recurrence
 from kickwheel.intent.rules import RulesRecogniser
 
+RULES = RulesRecogniser(load_glossary())
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture
 def rules() -> RulesRecogniser:
-    return RulesRecogniser(load_glossary())
+    return RULES
 
 
 def triples(rules: RulesRecogniser, text: str) -> list[tuple[str, str, str | None]]:
@@ -47,6 +53,54 @@ def refusal(rules: RulesRecogniser, text: str) -> str:
 def test_statement_becomes_its_triple(rules: RulesRecogniser, text: str, triple: tuple[str, str, str]) -> None:
     [found] = triples(rules, text)
     assert (found[0], found[1].lower(), found[2]) == (triple[0], triple[1].lower(), triple[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "cron"),
+    [
+        ("用户订单每天9点同步到数据湖，失败后重试3次", "0 9 * * *"),
+        ("【重要】工作日每天9点先同步用户订单", "0 9 * * 1-5"),
+        ("每天九點同步用戶訂單至數據湖", "0 9 * * *"),
+        ("make sure orders are synced to the lake each and every day at nine thirty", "30 9 * * *"),
+        ("the orders sync runs every Monday morning at 9", "0 9 * * 1"),
+        ("sync orders every hour on the half hour", "30 * * * *"),
+        ("sync orders at 12 midnight every day", "0 0 * * *"),
+        ("sync orders daily at 21h30", "30 21 * * *"),
+    ],
+)
+def test_register_does_not_matter(rules: RulesRecogniser, text: str, cron: str) -> None:
+    [outcome] = rules.recognise(text)
+    assert isinstance(outcome, Recognised)
+    assert isinstance(outcome.time.when, Recurrence)
+    assert write_cron(outcome.time.when) == cron
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sync orders at 9 on Mondays and at 10 on Tuesdays",
+        "每天9点同步用户订单，周末10点",
+        "sync orders to the lake and stock to the warehouse daily at 9:00",
+        "sync orders daily at 9am in New York",
+        "check inventory in March every Monday at 9am",
+        "check inventory at 9am on weekdays in Q4",
+        "check inventory daily from 9am",
+        "check inventory every 48 hours",
+        "每天早上13点校验库存",
+        "每天9点拉取API日志后校验库存",
+        "每天9点同步用户订单到数据湖并通知运营",
+        "每天9点同步用户订单和刷新缓存",
+        "每天9点核对用户订单与库存",
+        "每天9点同步用户订单，仅限华东",
+        "sync only paid orders daily at 9:00",
+        "每天9点停止同步用户订单",
+        "取消每天9点同步用户订单",
+        "last year we synced orders daily at 9:00",
+        "the orders sync breaks every Monday at 9:00",
+    ],
+)
+def test_half_understood_statement_is_refused_rather_than_half_mapped(rules: RulesRecogniser, text: str) -> None:
+    assert [type(outcome) for outcome in rules.recognise(text)] == [Refused]
 
 
 def test_several_entities_and_several_actions_become_several_triples(rules: RulesRecogniser) -> None:
@@ -119,3 +173,26 @@ def test_injected_instruction_is_data_and_never_a_task(rules: RulesRecogniser, t
 def test_seconds_first_cron_is_taken_only_on_request() -> None:
     taken = RulesRecogniser(load_glossary(), seconds_first=True).recognise("同步用户订单 0 0 9 * * *")
     assert [isinstance(outcome, Recognised) for outcome in taken] == [True]
+
+
+WORDS = [
+    "请", "需要", "需", "要", "每天", "9点", "同步", "用户订单", "到", "数据湖", "和", "并", "把", "的", "，", "校验", "从",
+    "10", "号", "周", "一", "月", "sync ", "orders ", "to ", "the ", "lake ", "every ", "day ", "at ", "and ", "we ", "must ",
+    "be ", "- ", ", ", "( ", "0 ", "* ", "? ", "monday ", "am ",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(text=st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=60).map("".join)))
+def test_any_text_gets_an_answer(text: str) -> None:
+    assert RULES.recognise(text)
+
+
+@pytest.mark.parametrize("piece", ["需要", "请把", "- ", "the ", "we must ", "和", "sync and ", "每天", "谢谢", "9点", ", "])
+def test_repetition_is_read_once(rules: RulesRecogniser, piece: str) -> None:
+    """A pattern that tries every way to split such a text would not come back."""
+    assert rules.recognise(piece * (480 // len(piece)) + "x")
+
+
+def test_sentence_beyond_all_requirements_is_refused(rules: RulesRecogniser) -> None:
+    assert refusal(rules, "每天9点同步用户订单" * 60) == "not_a_task"

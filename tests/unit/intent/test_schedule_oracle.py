@@ -234,20 +234,20 @@ def check(meant: Meant, zone: str, first: date) -> None:
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(meant=st.one_of(zh_phrases(), en_phrases()), first=st.sampled_from(STARTS))
 def test_phrase_fires_exactly_when_the_oracle_says(zone: str, meant: Meant, first: date) -> None:
     check(meant, zone, first)
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(meant=interval_phrases(), first=st.sampled_from(STARTS))
 def test_interval_fires_exactly_when_the_oracle_says(zone: str, meant: Meant, first: date) -> None:
     check(meant, zone, first)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(meant=st.one_of(zh_phrases(), en_phrases(), interval_phrases()))
 def test_phrases_of_the_generators_are_understood(meant: Meant) -> None:
     """Else 'refused or right' would hold for a reader that refuses everything. 每周日二十点 may mean two things."""
@@ -283,7 +283,7 @@ MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "o
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     minute=cron_fields(0, 59),
     hour=cron_fields(0, 23),
@@ -322,6 +322,7 @@ def test_cron_fires_exactly_when_the_oracle_says(
     assert fired(schedule, zone, first, len(expected)) == expected, f"{text!r} became {schedule}"
 
 
+@settings(derandomize=True)
 @given(day=st.integers(1, 28), weekday=st.integers(0, 6))
 def test_cron_that_sets_both_day_fields_is_refused(day: int, weekday: int) -> None:
     """Prefect ORs the day fields: '1-7 * 1' is no first Monday."""

@@ -14,8 +14,9 @@ from safetensors.numpy import load_file
 
 from kickwheel.errors import StageFailed
 from kickwheel.testing.instant_trainer import write_untrained_adapter
+from kickwheel.tuning.batch_adapter import collate
 from kickwheel.tuning.encoding import Example, FrameEncoder, TokenSequence
-from kickwheel.tuning.loop_adapter import collate, last_checkpoint
+from kickwheel.tuning.loop_adapter import last_checkpoint
 from kickwheel.tuning.model_adapter import load_base, load_tokenizer
 from kickwheel.tuning.ports import TrainedAdapter
 from kickwheel.tuning.preflight import check_adapter
