@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from prefect import flow
 
 from schemas.feedback import DistillationReport
@@ -17,12 +19,15 @@ def distillation(domain: str = "examples/dataops", lap: int = 0) -> Distillation
     place = place_of(domain, lap)
     if report := finished(place, "distillation", DistillationReport):
         return report
-    with recorded_stage(place, "distillation") as run:
-        with students(place, "distillation") as served:
-            replayed = replay_feedback(place, served, run)
+    with recorded_stage(place, "distillation") as run, ExitStack() as serving:
+        served = serving.enter_context(students(place, "distillation"))
+        replayed = replay_feedback(place, served, run)
+        if place.on_gpu:
+            serving.close()  # training needs the memory that the server holds
         distilled = distil_challenger(place, replayed, run)
         if distilled is None:
             return finish(place, "distillation", report_of(replayed), run)
-        with students(place, "distillation") as served:
-            report = gate_challenger(place, served, replayed, distilled, run)
+        if place.on_gpu:
+            served = serving.enter_context(students(place, "distillation"))
+        report = gate_challenger(place, served, replayed, distilled, run)
         return finish(place, "distillation", report, run)

@@ -90,7 +90,7 @@ class BusinessMetrics(Contract):
     task_completion: Rate
     turns: float = Field(description="Mean turns until the user was done")
     correction_rate: Rate
-    cost_per_1k_tasks: float = Field(description="Machine time and tokens at the prices of the settings, per 1,000 completed tasks")
+    cost_per_1k_tasks: float = Field(description="Machine time and tokens at the settings' prices, per 1,000 completed tasks")
 
 
 class DistillationReport(Contract):
@@ -110,5 +110,5 @@ class DistillationReport(Contract):
     trained_tokens: int = 0
     losses: tuple[LossPoint, ...] = ()
     gate: GateVerdict | None
-    challenger_eval: Evaluation | None = Field(default=None, description="The challenger on eval; reporting only")
+    challenger_eval: Evaluation | None = Field(default=None, description="Challenger on eval, if promoted; reporting only")
     champion: str = Field(description="Served name of the champion after the gate")

@@ -74,7 +74,7 @@ def distil_challenger(place: Place, replayed: Replayed, run: RunRecorder) -> Tra
         return None
     plan = distillation_plan(replayed.champion.plan, place.settings.distillation)
     run.params({**place.settings.distillation.model_dump(), "rows": len(replayed.batch.rows), "from": replayed.champion.name})
-    with policies.gpu_slot():
+    with place.gpu_slot():
         return distiller(place).distil(
             replayed.batch.rows,
             _labelled(place),
@@ -91,7 +91,7 @@ def distil_challenger(place: Place, replayed: Replayed, run: RunRecorder) -> Tra
 def gate_challenger(
     place: Place, served: Students, replayed: Replayed, distilled: TrainedAdapter, run: RunRecorder
 ) -> DistillationReport:
-    """Challenger against champion on valid; the alias moves, or the report says why not. eval is for the report only."""
+    """Challenger against champion on valid; the alias moves, or the report says why not. A new champion is reported on eval."""
     plan = distillation_plan(replayed.champion.plan, place.settings.distillation)
     challenger = artifact_of(
         place,
@@ -105,9 +105,11 @@ def gate_challenger(
     champion = served.student("champion", replayed.champion)
     verdict = compare(champion, student, place.domain.rows("valid"), place.settings.distillation, evaluated_with=with_what)
     register(place, challenger, verdict, run)
+    report = report_of(replayed, distilled, challenger, verdict)
+    if verdict.decision != "promote":
+        return report
     rows = place.domain.rows("eval")
     answers = student.predict([row.text for row in rows])
-    report = report_of(replayed, distilled, challenger, verdict)
     on_eval = evaluate(rows, answers, student="challenger", split="eval", evaluated_with=with_what)
     return report.model_copy(update={"challenger_eval": on_eval})
 

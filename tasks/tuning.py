@@ -31,7 +31,7 @@ def train_adapter(place: Place, run: RunRecorder) -> TrainedAdapter:
     seeds = place.lap.load("seeding", SeedSet)
     run.dataset(seeds.train, "seed-set", "training")
     run.params({**plan.model_dump(), "base_model": place.settings.model.base, "rows": seeds.train.rows})
-    with policies.gpu_slot():
+    with place.gpu_slot():
         trained = trainer(place).train(
             read_jsonl(Path(seeds.train.path), Utterance),
             plan,

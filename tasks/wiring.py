@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +48,15 @@ class Place:
     def label_log(self) -> Path:
         """Every teacher call of this domain, whatever the lap: what was paid for once is not paid for again."""
         return self.settings.home / self.domain.name / "teacher_calls.jsonl"
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether server and training want the same GPU; on a CPU they stand side by side."""
+        return self.settings.server.device == "gpu"
+
+    def gpu_slot(self) -> AbstractContextManager[None]:
+        """Held around GPU work; nothing to hold on a CPU."""
+        return gpu_slot() if self.on_gpu else nullcontext()
 
     def work(self, stage: Stage) -> Path:
         """Folder for what the stage makes from its present inputs."""
@@ -117,7 +126,7 @@ def running_server(place: Place, stage: Stage, *, enable_lora: bool) -> Iterator
     """The model server for a stage, holding the GPU slot. Its log lies beside the stage's result."""
     log = place.lap.stage(stage) / "vllm.log"
     base = base_model(place).path
-    with gpu_slot(), model_server(place.settings.server, base_path=base, log=log, enable_lora=enable_lora) as server:
+    with place.gpu_slot(), model_server(place.settings.server, base_path=base, log=log, enable_lora=enable_lora) as server:
         get_run_logger().info("model server %s at %s, ready after %.0f s", server.version, server.url, server.startup_s or 0)
         yield server
 
@@ -220,5 +229,5 @@ def students(place: Place, stage: Stage) -> Iterator[Students]:
         return
     with running_server(place, stage, enable_lora=True) as server, ExitStack() as clients:
         with chat_client(place, Endpoint(server.url, server.base_name)) as client:
-            warm_up(client, [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS, top_logprobs=1)])
+            warm_up(client, [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS)])
         yield Students(place, server, f"vLLM {server.version}", clients)

@@ -80,7 +80,7 @@ class SeedingSettings(Group):
     """Acquisition and labelling (white paper F10)."""
 
     rounds: int = Field(default=2, ge=1, description="Rounds of acquisition and labelling in a lap")
-    per_round: int = Field(default=60, ge=1, description="Pool rows sent to the teacher in a round")
+    per_round: int = Field(default=40, ge=1, description="Pool rows sent to the teacher in a round")
     entropy_weight: float = Field(default=0.5, ge=0, le=1, description="Joint score: weight of entropy; margin has the rest")
     strategy: Literal["joint", "entropy", "margin", "random"] = Field(
         default="joint", description="What makes a pool row worth a label; random is the control"
@@ -111,6 +111,7 @@ class DistillationSettings(Group):
     hard_label_weight: float = Field(default=0.5, ge=0, le=1, description="Share of the hard-label loss")
     replay_share: float = Field(default=0.3, ge=0, lt=1, description="Share of old rows mixed in against forgetting")
     champion_share: float = Field(default=0.8, ge=0, le=1, description="Share of users who see the champion, not the probe")
+    max_cases: int = Field(default=64, ge=1, description="Cases of a batch: those with the most evidence")
     learning_rate: float = Field(default=5e-4, gt=0, description="Peak learning rate of distillation")
     max_tokens: int = Field(default=15_000, ge=1, description="Trained tokens of distillation")
     min_gain: float = Field(default=0.0, description="Joint frame accuracy that a challenger must gain on valid")

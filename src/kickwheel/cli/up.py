@@ -20,6 +20,7 @@ from kickwheel.cli.output import messages, results
 from kickwheel.errors import InputError, ServerFailed
 
 POOL = "kickwheel-local"
+GPU_SLOT = "kickwheel-gpu"
 
 
 def command(
@@ -123,8 +124,13 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path, timeout_s: flo
 
 
 def _deploy(prefect: list[str], environment: dict[str, str]) -> None:
-    """Make the pool and apply ``prefect.yaml``; both may be there already."""
-    for arguments in (["work-pool", "create", POOL, "--type", "process", "--overwrite"], ["--no-prompt", "deploy", "--all"]):
+    """Make the pool and the GPU slot and apply ``prefect.yaml``; all may be there already."""
+    commands = (
+        ["work-pool", "create", POOL, "--type", "process", "--overwrite"],
+        ["gcl", "create", GPU_SLOT, "--limit", "1"],
+        ["--no-prompt", "deploy", "--all"],
+    )
+    for arguments in commands:
         done = subprocess.run([*prefect, *arguments], env=environment, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
+        if done.returncode != 0 and "already exists" not in done.stdout + done.stderr:
             raise ServerFailed(f"prefect {' '.join(arguments)} failed:\n{done.stdout[-1500:]}{done.stderr[-1500:]}")

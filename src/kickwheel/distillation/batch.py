@@ -14,7 +14,7 @@ from pathlib import Path
 from kickwheel.distillation.ab_test import AbResult, ab_test
 from kickwheel.distillation.business import ServingUse, business_metrics
 from kickwheel.distillation.candidates import ClosedSet, closed_set
-from kickwheel.distillation.fusion import fuse
+from kickwheel.distillation.fusion import FusedCase, fuse
 from kickwheel.distillation.replay import Arm, ArmAnswers, replay
 from kickwheel.distillation.signals import ab_winner_signals, signals_of
 from kickwheel.distillation.targets import distillation_row, has_support
@@ -91,7 +91,7 @@ def build_batch(
         for event, mine, other, ranking in zip(events, champion.predictions, probe.predictions, probe_rankings, strict=True)
         if has_support(fused.get(event.case))
     ]
-    sets = [item for item in sets if len(item.frames) >= 2]
+    sets = _strongest([item for item in sets if len(item.frames) >= 2], fused, settings.max_cases)
     scores = None
     if teacher is not None:
         remembering = RememberingTeacher(teacher, folder / "teacher_calls.jsonl")
@@ -121,6 +121,13 @@ def build_batch(
         teacher=scores,
         teacher_note=note,
     )
+
+
+def _strongest(sets: Sequence[ClosedSet], fused: Mapping[str, FusedCase], most: int) -> list[ClosedSet]:
+    """The sets with the most evidence, in their old order: what there is no budget to train on, the teacher need not score."""
+    kept = sorted(sets, key=lambda item: -fused[item.case].evidence)[:most]
+    chosen = {item.case for item in kept}
+    return [item for item in sets if item.case in chosen]
 
 
 def _check_ids(cases: Sequence[FeedbackCase]) -> None:

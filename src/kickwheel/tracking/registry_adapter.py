@@ -74,8 +74,8 @@ class AdapterRegistry:
         target = into / adapter.folder.sha256[:16]
         if not target.is_dir():
             into.mkdir(parents=True, exist_ok=True)
-            partial = self._client.download_artifacts(str(version.run_id), "adapter", tempfile.mkdtemp(dir=into, prefix=".fetch-"))
-            Path(partial).rename(target)
+            partial = tempfile.mkdtemp(dir=into, prefix=".fetch-")
+            Path(self._client.download_artifacts(str(version.run_id), "adapter", partial)).rename(target)
         return adapter.model_copy(update={"folder": FolderRef(path=str(target), sha256=adapter.folder.sha256)})
 
     def promote(

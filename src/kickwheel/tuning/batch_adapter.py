@@ -45,14 +45,13 @@ def completion_logprobs(model: Any, batch: dict[str, torch.Tensor]) -> tuple[tor
 
     Only the last K positions are projected on the vocabulary: on a small model that projection is a third of the work.
     """
+    import torch
     from torch.nn.functional import cross_entropy
 
-    labels = batch["labels"]
-    output = model(
-        input_ids=batch["input_ids"],
-        attention_mask=batch["attention_mask"],
-        logits_to_keep=labels.shape[1] + 1,
-        use_cache=False,
-    )
-    logits = output.logits[:, :-1].float().transpose(1, 2)
+    labels, length = batch["labels"], batch["input_ids"].shape[1]
+    # The token at a position is predicted one before it. Indices rather than a count: a slice of the hidden states is not
+    # contiguous, and torch would then copy the whole output matrix once a row.
+    before = torch.arange(length - labels.shape[1] - 1, length - 1, device=labels.device)
+    output = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], logits_to_keep=before, use_cache=False)
+    logits = output.logits.float().transpose(1, 2)
     return -cross_entropy(logits, labels, ignore_index=-100, reduction="none"), labels != -100

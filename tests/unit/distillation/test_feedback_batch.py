@@ -58,14 +58,14 @@ CHAMPION = [Prediction(frame=ORDERS), Prediction(frame=PAYMENTS), Prediction(fra
 PROBE = [Prediction(frame=ORDERS)] * 2 + [Prediction(frame=PAYMENTS)] * 2
 
 
-def build(folder: Path, teacher: ChatClient | None = None) -> Batch:
+def build(folder: Path, teacher: ChatClient | None = None, settings: DistillationSettings = SETTINGS) -> Batch:
     return build_batch(
         CASES,
         champion=ArmAnswers("lap-1-tuned", CHAMPION),
         probe=ArmAnswers("probe", PROBE),
         probe_rankings=[["sync_orders"]] * len(CASES),
         teacher=teacher,
-        settings=SETTINGS,
+        settings=settings,
         experiment="lap-1",
         folder=folder,
     )
@@ -147,3 +147,11 @@ def test_cases_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
     assert (empty.rows, empty.business, empty.ab.winner) == ((), {}, None)
     with pytest.raises(StageFailed, match="'fb-1' stands more than once"):
         build_from([CASES[0], CASES[0]])
+
+
+def test_only_the_cases_with_the_most_evidence_are_scored_and_distilled(tmp_path: Path) -> None:
+    every = build(tmp_path / "every")
+    few = build(tmp_path / "few", settings=SETTINGS.model_copy(update={"max_cases": 1}))
+    assert len(every.rows) > 1
+    assert len(few.rows) == 1
+    assert few.rows[0].weight == max(row.weight for row in every.rows)
