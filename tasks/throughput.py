@@ -46,7 +46,7 @@ def load_test(place: Place, adapter: AdapterArtifact) -> ThroughputReport:
                 texts,
                 settings,
                 seed=place.settings.seed,
-                server=f"vLLM {server.version} on {place.settings.server.device}",
+                server=f"{server.version} on {place.settings.server.device}",
                 engine_settings={**server.engine_settings, "output_tokens": str(length)},
                 startup_s=server.startup_s,
                 warmup_s=warmup_s,

@@ -230,4 +230,4 @@ def students(place: Place, stage: Stage) -> Iterator[Students]:
     with running_server(place, stage, enable_lora=True) as server, ExitStack() as clients:
         with chat_client(place, Endpoint(server.url, server.base_name)) as client:
             warm_up(client, [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS)])
-        yield Students(place, server, f"vLLM {server.version}", clients)
+        yield Students(place, server, server.version, clients)

@@ -1,4 +1,4 @@
-"""What has to be in the environment before Prefect or MLflow is imported: they read it then, once."""
+"""What has to be in the environment before Prefect, MLflow or torch is imported: they read it then, once."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def prepare(home: Path) -> None:
     """Quiet defaults, and the services of ``kickwheel up`` where they are alive. What the user has set stays."""
     for name, value in {
         "DO_NOT_TRACK": "true",  # the word: MLflow does not take 1
+        "OMP_WAIT_POLICY": "PASSIVE",  # waiting threads that spin are 20 times slower beside any other load (measured)
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

@@ -1,0 +1,1 @@
+"""Speed and quality benchmarks: each runnable by itself, each printing one JSON object."""
