@@ -7,18 +7,20 @@ the stage is finished and is not done again.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kickwheel.errors import InputError, StageInputMissing
+from kickwheel.errors import InputError, StageFailed, StageInputMissing
 from schemas.base import DataRef, FolderRef
 from schemas.lap import STAGES, Stage
 
@@ -30,7 +32,7 @@ def write_atomically(path: Path, text: str) -> None:
     """Write to a temporary name and rename: a reader sees the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
+    with _disk_full_is_told(path), temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
@@ -40,7 +42,7 @@ def write_atomically(path: Path, text: str) -> None:
 def append_durably(path: Path, rows: Iterable[BaseModel]) -> None:
     """Append rows to a JSONL log and wait until the disk has them. A torn last line (kill -9) is closed off first."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
+    with _disk_full_is_told(path), path.open("a+b") as file:
         if file.tell() > 0:
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
@@ -49,6 +51,24 @@ def append_durably(path: Path, rows: Iterable[BaseModel]) -> None:
             file.write(row.model_dump_json().encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def _disk_full_is_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise disk_full(path) from error
+        raise
+
+
+def disk_full(path: Path | str) -> StageFailed:
+    """The error for a full disk: what was finished stays, and the same command takes the lap up again."""
+    return StageFailed(
+        f"the disk is full: {path} could not be written. Free some space or set KICKWHEEL_HOME to a larger disk, then run "
+        "the same command again: what was finished is kept"
+    )
 
 
 def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> DataRef:

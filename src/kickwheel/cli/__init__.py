@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from kickwheel import __version__
 from kickwheel.cli import check, doctor, init, intent, run, settings, up
 from kickwheel.cli.output import fail
 from kickwheel.errors import KickwheelError
+from kickwheel.workspace import disk_full
 
 app = typer.Typer(
     name="kickwheel",
@@ -49,3 +51,7 @@ def main() -> None:
         app()
     except KickwheelError as error:
         sys.exit(fail(error))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.exit(fail(disk_full(error.filename or "a file")))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kickwheel.errors import InputError, StageInputMissing
+from kickwheel.errors import InputError, StageFailed, StageInputMissing
 from kickwheel.workspace import (
     append_durably,
     fingerprint,
@@ -88,3 +88,9 @@ def test_a_folder_reference_changes_with_names_and_bytes(tmp_path: Path) -> None
     before = folder_ref(tmp_path / "weights")
     (tmp_path / "weights" / "a").rename(tmp_path / "weights" / "b")
     assert folder_ref(tmp_path / "weights").sha256 != before.sha256
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_full_disk_is_a_clear_error() -> None:
+    with pytest.raises(StageFailed, match=r"the disk is full: /dev/full .* set KICKWHEEL_HOME"):
+        append_durably(Path("/dev/full"), [row("a")])
