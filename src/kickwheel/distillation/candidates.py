@@ -1,7 +1,9 @@
 """The closed set of frames that a case is distilled over.
 
-What the models answered, what people stated, ``out_of_scope``: 2 to 5 frames. What the user wanted is among them only
-if a model said it or a person stated it. The order is by hash, so it tells neither the teacher nor the student which is right.
+What the models answered and what people stated: 2 to 4 frames. Where all say the same, a rival fills the set up: the probe's
+next-best intent, else ``out_of_scope``. (With ``out_of_scope`` in every set, the student learns above all never to say it: on
+the example's ``valid`` its recall fell from 80 to 10 %.) What the user wanted is among them only if a model said it or a person
+stated it. The order is by hash, so it tells neither the teacher nor the student which is right.
 """
 
 from __future__ import annotations
@@ -27,14 +29,14 @@ class ClosedSet:
 def closed_set(event: FeedbackEvent, champion: Prediction, probe: Prediction, probe_ranking: Sequence[str] = ()) -> ClosedSet:
     """Candidate frames of one case, each once, in an order that depends on case and frames only.
 
-    ``probe_ranking`` is the probe's intents, most probable first: if all said ``out_of_scope``, its best other intent
-    joins, without slots. Fewer than two frames come back only where there is no other intent: no choice, nothing to teach.
+    ``probe_ranking`` is the probe's intents, most probable first. Fewer than two frames come back only where there is no other
+    intent: no choice, nothing to teach.
     """
-    stated = (event.correction, event.operator_label)
-    frames = [frame for frame in (champion.frame, *stated, probe.frame) if frame is not None]
-    unique = list(dict.fromkeys([*frames, Frame(intent=OUT_OF_SCOPE)]))
-    if len(unique) < 2:
-        unique += [Frame(intent=intent) for intent in probe_ranking if intent != OUT_OF_SCOPE][:1]
+    said = (champion.frame, event.correction, event.operator_label, probe.frame)
+    unique = list(dict.fromkeys(frame for frame in said if frame is not None))
+    intents = {frame.intent for frame in unique}
+    rivals = [Frame(intent=intent) for intent in dict.fromkeys([*probe_ranking, OUT_OF_SCOPE]) if intent not in intents]
+    unique += rivals[: max(0, 2 - len(unique))]
     return ClosedSet(event.case, event.text, tuple(sorted(unique, key=lambda frame: _place(event.case, frame))))
 
 
