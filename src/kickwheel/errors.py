@@ -4,7 +4,8 @@
 
     KickwheelError
     ├── InputError (permanent)            what a person gave us: file, line, field, expected, got
-    │   └── DomainError                   a domain folder that does not hold
+    │   ├── DomainError                   a domain folder that does not hold
+    │   └── YamlProblems                  every problem of one YAML file (kickwheel.yaml_document)
     ├── StageInputMissing (permanent)     a stage was asked for before the one it needs
     ├── StageFailed (permanent)           a stage cannot do its work, and why
     ├── ServiceError                      something that we talk to
