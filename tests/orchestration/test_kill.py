@@ -43,7 +43,7 @@ def start(domain: Path, home: Path, base: Path, teacher: FakeModelServer) -> sub
         "TUNING__MAX_TOKENS": "60000",
     }
     environment = {**os.environ, **{f"KICKWHEEL_{name}": value for name, value in settings.items()}}
-    environment["PREFECT_HOME"] = str(home / "prefect")
+    environment["PREFECT_HOME"] = str(home.with_name(f"{home.name}-prefect"))
     command = [str(Path(sys.executable).with_name("kickwheel")), "run", str(domain), "--stages", STAGES]
     with (home.parent / "lap.log").open("ab") as log:
         return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True)

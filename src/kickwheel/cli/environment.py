@@ -31,6 +31,7 @@ def prepare(home: Path) -> None:
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",  # 20 are too few for a new database on a busy machine
         "PREFECT_LOGGING_LEVEL": "INFO",
     }.items():
         os.environ.setdefault(name, value)
