@@ -77,7 +77,7 @@ def run_tags(place: Place) -> dict[str, str]:
         "kickwheel.code_version": code_version(),
         "prefect.flow_run_id": flow_run.get_id(),
         "prefect.flow_run_name": flow_run.get_name(),
-        "prefect.flow_run_url": flow_run.get_flow_run_ui_url(),
+        "prefect.flow_run_url": _ui_address(),
         "prefect.deployment": deployment.get_name(),
     }
     return {name: value for name, value in tags.items() if value}
@@ -90,6 +90,12 @@ def code_version() -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     commit = done.stdout.strip() if done.returncode == 0 else ""
     return f"{__version__}+{commit}" if commit else __version__
+
+
+def _ui_address() -> str:
+    """Address of this flow run in the Prefect UI; empty where no UI is up (Prefect then says ``None/flow-runs/…``)."""
+    address = flow_run.get_flow_run_ui_url() or ""
+    return address if address.startswith("http") else ""
 
 
 def _link_to_mlflow(run: RunRecorder) -> None:
