@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, cast
+from uuid import UUID
 
 from schemas.lap import LapReport, Stage
 
@@ -23,6 +24,9 @@ def run_lap(domain: str, stages: tuple[Stage, ...], lap: int) -> LapReport:
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
+
+LOGS_LATE_S = 5
+"""Prefect ships logs in batches: the last ones come some seconds after the final state."""
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import FlowRun
@@ -41,7 +45,12 @@ class FollowedRun:
 def run_deployment(name: str, domain: str, stages: tuple[Stage, ...], lap: int, tell: Callable[[str], None]) -> FollowedRun:
     """Trigger a deployment of the iteration flow and tell its state and logs until it ends."""
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId
+    from prefect.client.schemas.filters import (
+        FlowRunFilter,
+        FlowRunFilterParentFlowRunId,
+        LogFilter,
+        LogFilterFlowRunId,
+    )
     from prefect.client.schemas.sorting import LogSort
     from prefect.deployments import run_deployment as trigger
 
@@ -49,20 +58,23 @@ def run_deployment(name: str, domain: str, stages: tuple[Stage, ...], lap: int, 
     # Called where no event loop runs, it answers with the flow run itself.
     started = cast("FlowRun", trigger(name, parameters=parameters, timeout=0, as_subflow=False))
     tell(f"flow run {started.name} ({started.id})")
-    seen, last = 0, ""
+    seen: set[UUID] = set()
+    quiet, last = 0, ""
     with get_client(sync_client=True) as client:
         while True:
             run = client.read_flow_run(started.id)
-            logs = client.read_logs(
-                LogFilter(flow_run_id=LogFilterFlowRunId(any_=[started.id])), offset=seen, sort=LogSort.TIMESTAMP_ASC
-            )
-            for log in logs:
+            below = FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[started.id]))
+            ours = [started.id, *(child.id for child in client.read_flow_runs(flow_run_filter=below))]
+            recent = LogFilter(flow_run_id=LogFilterFlowRunId(any_=ours))
+            logs = [log for log in client.read_logs(recent, sort=LogSort.TIMESTAMP_DESC, limit=200) if log.id not in seen]
+            for log in reversed(logs):
                 tell(log.message)
-            seen += len(logs)
+            seen |= {log.id for log in logs}
             state = run.state
             if state is not None and state.name != last:
                 last = state.name or state.type.value
                 tell(f"state: {last}")
-            if state is not None and state.is_final() and not logs:
+            quiet = 0 if logs else quiet + 1
+            if state is not None and state.is_final() and quiet >= LOGS_LATE_S:
                 return FollowedRun(str(run.id), run.name, last, state.message or "")
             time.sleep(1.0)
