@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+import re
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from schemas.base import Contract, Slug
 
@@ -20,7 +21,19 @@ RejectionReason = Literal[
     "contradiction",
     "duplicate",
     "suspicious",
+    "needs_review",
 ]
+RecogniserName = Literal["rules", "llm"]
+SemanticVersion = Annotated[str, Field(pattern=r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$")]
+"""major.minor.patch, as https://semver.org has it, without pre-release and build."""
+
+
+def _regular_expression(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    return pattern
 
 
 class SlotSpec(Contract):
@@ -30,6 +43,9 @@ class SlotSpec(Contract):
     type: SlotType = "text"
     description: str = ""
     values: tuple[str, ...] = Field(default=(), description="For enum: the values allowed; otherwise examples")
+    pattern: Annotated[str, AfterValidator(_regular_expression)] = Field(
+        default="", description="Regular expression that a whole value must match; empty: any"
+    )
 
 
 class Schedule(Contract):
@@ -58,6 +74,9 @@ class TaskSchema(Contract):
     """One executable task and the intent by which users ask for it."""
 
     schema_version: Literal["1"] = "1"
+    version: SemanticVersion = Field(
+        default="1.0.0", description="Of this task in the domain's registry; 1.0.0 until it is published"
+    )
     id: UUID = Field(description="UUIDv5 of domain, action, target and qualifier: a changed wording or time is the same task")
     intent: Slug
     action: Slug
@@ -65,13 +84,28 @@ class TaskSchema(Contract):
     target: Slug | None = Field(description="None: the glossary doesn't know the entity, so the task can't be deployed yet")
     qualifier: str = Field(default="", description="Tells tasks of the same action and target apart; part of the id")
     description: str = ""
+    phrasings: tuple[str, ...] = Field(default=(), description="How users may ask for it, as the domain's text says")
     slots: tuple[SlotSpec, ...] = ()
     schedule: Schedule | None = None
+    recognised_by: RecogniserName = "rules"
+    confidence: float | None = Field(
+        default=None, ge=0, le=1, description="Of the recogniser that this is the task meant; None: it can't tell"
+    )
     notes: tuple[str, ...] = Field(
         default=(), description="Readings that rest on the domain's words, not on the statement's alone"
     )
     flag: str | None = Field(default=None, description="Why a person must look before this task is deployed")
     provenance: tuple[SourceQuote, ...] = ()
+
+
+class Proposal(Contract):
+    """What a model makes of a statement that the rules refused. It binds nothing until the document says it."""
+
+    action: Slug
+    entity: str
+    target: Slug | None = Field(description="None: the glossary doesn't know the entity")
+    schedule: Schedule | None = None
+    statement: str = Field(description="The same in words that the rules map; in the document, it is a task")
 
 
 class Rejection(Contract):
@@ -80,6 +114,8 @@ class Rejection(Contract):
     source: SourceQuote
     reason: RejectionReason
     question: str = Field(description="What would settle it")
+    proposal: Proposal | None = Field(default=None, description="What a model suggests; None: no model was asked, or none fits")
+    confidence: float | None = Field(default=None, ge=0, le=1, description="That refusing is right; None: not known")
 
 
 class TaskCatalog(Contract):

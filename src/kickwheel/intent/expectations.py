@@ -12,7 +12,7 @@ from kickwheel.intent.fire_times import same_times
 from kickwheel.intent.mapping import map_documents
 from kickwheel.intent.ports import Recogniser
 from schemas.base import Contract
-from schemas.task import Rejection, RejectionReason, Schedule, TaskCatalog
+from schemas.task import Proposal, Rejection, RejectionReason, Schedule, TaskCatalog
 
 
 class Expectation(Contract):
@@ -47,6 +47,9 @@ class MappingLine(Contract):
     intent: str | None = None
     flag: str | None = None
     notes: tuple[str, ...] = ()
+    recognised_by: str | None = None
+    confidence: float | None = None
+    proposal: Proposal | None = None
 
 
 class Verdict(Contract):
@@ -80,6 +83,8 @@ def lines_of(catalog: TaskCatalog) -> list[MappingLine]:
             intent=task.intent,
             flag=task.flag,
             notes=task.notes,
+            recognised_by=task.recognised_by,
+            confidence=task.confidence,
         )
         for task in catalog.tasks
     ]
@@ -97,6 +102,8 @@ def _rejected(rejection: Rejection) -> MappingLine:
         status="rejected",
         reason=rejection.reason,
         question=rejection.question,
+        proposal=rejection.proposal,
+        confidence=rejection.confidence,
     )
 
 

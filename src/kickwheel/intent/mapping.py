@@ -95,7 +95,13 @@ class _Mapper:
     def _outcome(self, document: Document, statement: Statement, found: Recognised | Refused) -> TaskSchema | Rejection:
         source = SourceQuote(document=statement.document, line=statement.line, quote=statement.quote)
         if isinstance(found, Refused):
-            return Rejection(source=source, reason=found.reason, question=found.question)
+            return Rejection(
+                source=source,
+                reason=found.reason,
+                question=found.question,
+                proposal=found.proposal,
+                confidence=found.confidence,
+            )
         try:
             schedule = self._schedule(document, statement, found)
         except TimeRefused as refused:
@@ -118,6 +124,8 @@ class _Mapper:
                 schedule=schedule,
                 notes=found.time.notes,
                 flag=found.flag,
+                recognised_by=found.by,
+                confidence=found.confidence,
                 provenance=(source,),
             )
         except ValueError as error:

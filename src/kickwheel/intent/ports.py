@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kickwheel.intent.time_reading import TimeReading
-from schemas.task import RejectionReason
+from schemas.task import Proposal, RecogniserName, RejectionReason
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,9 @@ class Recognised:
     """Slug of entity and destination; None: the glossary doesn't know one of them."""
     time: TimeReading
     flag: str | None = None
+    by: RecogniserName = "rules"
+    confidence: float | None = None
+    """That this is the task meant; None: the recogniser can't tell."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Refused:
 
     reason: RejectionReason
     question: str
+    proposal: Proposal | None = None
+    confidence: float | None = None
 
 
 class Recogniser(Protocol):

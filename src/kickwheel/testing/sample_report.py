@@ -17,7 +17,7 @@ from schemas.frame import OUT_OF_SCOPE
 from schemas.lap import STAGES, LapReport, StageTime
 from schemas.quality import Evaluation, IntentScore, PairedTest, QualityMetrics
 from schemas.seeding import CoverageCell, SeedingRound, SeedSet, TeacherContribution
-from schemas.task import Rejection, Schedule, SlotSpec, SourceQuote, TaskCatalog, TaskSchema
+from schemas.task import Proposal, Rejection, Schedule, SlotSpec, SourceQuote, TaskCatalog, TaskSchema
 from schemas.throughput import LoadPoint, Percentiles, ThroughputReport
 from schemas.tuning import AdapterArtifact, GateVerdict, LoraPlan, LossPoint, TuningReport
 
@@ -144,6 +144,19 @@ def sample_catalog() -> TaskCatalog:
         tasks=tasks,
         rejections=(
             Rejection(source=vague, reason="ambiguous_time", question="When is “有空的时候”, and in which time zone?"),
+            Rejection(
+                source=SourceQuote(document="platform-zh.md", line=33, quote="订单麻烦早上九点过一遍湖"),
+                reason="needs_review",
+                question="Is this what is meant? Then write it so.",
+                proposal=Proposal(
+                    action="sync",
+                    entity="订单",
+                    target="orders_datalake",
+                    schedule=Schedule(cron="0 9 * * *", zone="Asia/Shanghai"),
+                    statement="每天09:00同步订单至数据湖",
+                ),
+                confidence=0.5,
+            ),
         ),
     )
 
