@@ -87,7 +87,7 @@ class TaskSchema(Contract):
     phrasings: tuple[str, ...] = Field(default=(), description="How users may ask for it, as the domain's text says")
     slots: tuple[SlotSpec, ...] = ()
     schedule: Schedule | None = None
-    recognised_by: RecogniserName = "rules"
+    recognised_by: RecogniserName = Field(default="rules", description="Which recogniser mapped the statement")
     confidence: float | None = Field(
         default=None, ge=0, le=1, description="Of the recogniser that this is the task meant; None: it can't tell"
     )
@@ -102,7 +102,7 @@ class Proposal(Contract):
     """What a model makes of a statement that the rules refused. It binds nothing until the document says it."""
 
     action: Slug
-    entity: str
+    entity: str = Field(description="As the document writes it")
     target: Slug | None = Field(description="None: the glossary doesn't know the entity")
     schedule: Schedule | None = None
     statement: str = Field(description="The same in words that the rules map; in the document, it is a task")
