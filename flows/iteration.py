@@ -13,7 +13,7 @@ from schemas.lap import STAGES, LapReport, Stage
 from tasks import policies
 from tasks.recording import recorded_lap
 from tasks.report import report_lap
-from tasks.wiring import place_of
+from tasks.wiring import one_server, place_of
 
 
 @flow(name="iteration", flow_run_name="{domain}", **policies.STAGE)
@@ -30,12 +30,14 @@ def iteration(domain: str = "examples/dataops", lap: int = 0, stages: list[Stage
     with recorded_lap(place) as run:
         if "intent" in stages:
             intent(domain, lap)  # requirement documents -> TaskSchemas
-        if "seeding" in stages:
-            seeding(domain, lap)  # TaskSchemas, seeds, pool -> labelled rows
-        if "tuning" in stages:
-            tuning(domain, lap)  # labelled rows -> an evaluated LoRA adapter
-        if "throughput" in stages:
-            throughput(domain, lap)  # the served adapter -> what it holds under load
-        if "distillation" in stages:
-            distillation(domain, lap)  # feedback -> a gated, better adapter
+        with one_server(place):
+            if "seeding" in stages:
+                seeding(domain, lap)  # TaskSchemas, seeds, pool -> labelled rows
+            if "tuning" in stages:
+                tuning(domain, lap)  # labelled rows -> an evaluated LoRA adapter
+        with one_server(place):  # the load test wants one without cached prefixes
+            if "throughput" in stages:
+                throughput(domain, lap)  # the served adapter -> what it holds under load
+            if "distillation" in stages:
+                distillation(domain, lap)  # feedback -> a gated, better adapter
         return report_lap(place, run)

@@ -25,14 +25,14 @@ LENGTH_SAMPLE = 16
 
 @task(task_run_name="load test", **policies.INFERENCE)
 def load_test(place: Place, adapter: AdapterArtifact) -> ThroughputReport:
-    """Base and adapter under the same steps on a server of their own; 'not measured' and why where there is none."""
+    """Base and adapter under the same steps, on a server that has answered nothing yet; 'not measured' where there is none."""
     settings = place.settings.throughput
     if reason := missing_server(place):
         return ThroughputReport(measured=False, not_measured_reason=reason, slo=settings.slo)
     texts = [row.text for row in place.domain.rows("eval")]
     try:
         with (
-            running_server(place, "throughput", enable_lora=True) as server,
+            running_server(place, "throughput") as server,
             chat_client(place, Endpoint(server.url, server.base_name)) as base,
             chat_client(place, Endpoint(server.url, adapter.name)) as tuned,
         ):

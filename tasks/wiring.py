@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -121,12 +122,53 @@ def distiller(place: Place) -> Distiller:
     return PeftDistiller()
 
 
+@dataclass
+class _SharedServer:
+    """The server of several stages, and what ends it."""
+
+    serving: ExitStack
+    server: RunningServer | None = None
+
+
+_shared: ContextVar[_SharedServer | None] = ContextVar("shared_server", default=None)
+
+
 @contextmanager
-def running_server(place: Place, stage: Stage, *, enable_lora: bool) -> Iterator[RunningServer]:
-    """The model server for a stage, holding the GPU slot. Its log lies beside the stage's result."""
+def one_server(place: Place) -> Iterator[None]:
+    """The stages of the block share one model server, started by the first that needs it: a start takes 25 s on a CPU.
+
+    On a GPU each stage has its own, since training needs the memory.
+    """
+    if place.on_gpu:
+        yield
+        return
+    with ExitStack() as serving:
+        token = _shared.set(_SharedServer(serving))
+        try:
+            yield
+        finally:
+            _shared.reset(token)
+
+
+@contextmanager
+def running_server(place: Place, stage: Stage) -> Iterator[RunningServer]:
+    """The model server for a stage, holding the GPU slot. Its log lies beside the result of the stage that started it."""
+    shared = _shared.get()
+    if shared is None:
+        with _started_server(place, stage) as server:
+            yield server
+        return
+    if shared.server is None or not shared.server.is_healthy():
+        shared.serving.close()
+        shared.server = shared.serving.enter_context(_started_server(place, stage))
+    yield shared.server
+
+
+@contextmanager
+def _started_server(place: Place, stage: Stage) -> Iterator[RunningServer]:
     log = place.lap.stage(stage) / "vllm.log"
     base = base_model(place).path
-    with place.gpu_slot(), model_server(place.settings.server, base_path=base, log=log, enable_lora=enable_lora) as server:
+    with place.gpu_slot(), model_server(place.settings.server, base_path=base, log=log, enable_lora=True) as server:
         get_run_logger().info("model server %s at %s, ready after %.0f s", server.version, server.url, server.startup_s or 0)
         yield server
 
@@ -150,7 +192,7 @@ def teacher_endpoint(place: Place) -> Iterator[Endpoint]:
     elif reason := missing_server(place):
         yield Endpoint(reason=reason)
     else:
-        with running_server(place, "seeding", enable_lora=False) as server:
+        with running_server(place, "seeding") as server:
             yield Endpoint(server.url, server.base_name)
 
 
@@ -227,7 +269,7 @@ def students(place: Place, stage: Stage) -> Iterator[Students]:
         get_run_logger().warning("evaluating in this process: %s", reason)
         yield Students(place, None, "transformers in this process")
         return
-    with running_server(place, stage, enable_lora=True) as server, ExitStack() as clients:
+    with running_server(place, stage) as server, ExitStack() as clients:
         with chat_client(place, Endpoint(server.url, server.base_name)) as client:
             warm_up(client, [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS)])
         yield Students(place, server, server.version, clients)

@@ -14,6 +14,9 @@ from schemas.task import TaskCatalog
 
 _FENCE = re.compile(r"^\s*```(?:json)?\s*(.*?)\s*```\s*$", re.DOTALL)
 
+STOP = ("\n\n",)
+"""Ends a reply: no frame has a blank line, also when pretty-printed or fenced. An untuned model goes on with prose."""
+
 
 def encode_frame(frame: Frame) -> str:
     """The frame as the student writes it."""

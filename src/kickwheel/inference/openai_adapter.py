@@ -104,6 +104,8 @@ class OpenAIChatClient:
         if request.json_schema is not None:
             schema = {"name": "reply", "strict": True, "schema": dict(request.json_schema)}
             more["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.stop:
+            more["stop"] = list(request.stop)
         if request.top_logprobs:
             more |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         completion: ChatCompletion = self._client.chat.completions.create(

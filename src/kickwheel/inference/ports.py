@@ -29,6 +29,8 @@ class ChatRequest:
     seed: int = 0
     json_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     """Constrain the reply to this JSON Schema."""
+    stop: tuple[str, ...] = ()
+    """The reply ends before the first of these."""
     top_logprobs: int = 0
     """Ask for the log-probabilities of this many alternatives of each token."""
 

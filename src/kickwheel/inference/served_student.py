@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kickwheel.errors import KickwheelError, RateLimited, ServiceUnavailable
 from kickwheel.inference.batch import Outcome, complete_many
-from kickwheel.inference.frame_codec import decode_frame
+from kickwheel.inference.frame_codec import STOP, decode_frame
 from kickwheel.inference.ports import ChatClient, ChatRequest, Message
 from schemas.frame import Prediction
 from schemas.task import TaskCatalog
@@ -54,7 +54,9 @@ class ServedStudent:
             ServiceError: not one request was answered, so there is nothing to judge the student by.
         """
         requests = [
-            ChatRequest(messages=self._messages_for(text), max_tokens=self._max_tokens, top_logprobs=self._top_logprobs)
+            ChatRequest(
+                messages=self._messages_for(text), max_tokens=self._max_tokens, stop=STOP, top_logprobs=self._top_logprobs
+            )
             for text in texts
         ]
         outcomes = complete_many(self._client, requests, max_concurrency=self._max_concurrency)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kickwheel.inference.frame_codec import decode_frame
+from kickwheel.inference.frame_codec import STOP, decode_frame
 from kickwheel.inference.ports import Message
 from kickwheel.inference.served_student import MAX_TOKENS
 from kickwheel.inference.student_prompt import as_openai, student_messages
@@ -113,5 +113,7 @@ def _logprob_of(logits: torch.Tensor, token: torch.Tensor) -> torch.Tensor:
 def _reply(tokenizer: Any, ids: list[int], logprobs: list[float], ends: set[int]) -> tuple[str, str, float]:
     stop = next((at for at, token in enumerate(ids) if token in ends), None)
     length = len(ids) if stop is None else stop + 1
-    text = tokenizer.decode(ids[:stop], skip_special_tokens=True)
-    return text, "length" if stop is None else "stop", math.exp(sum(logprobs[:length]) / length)
+    whole = tokenizer.decode(ids[:stop], skip_special_tokens=True)
+    text = whole.partition(STOP[0])[0]
+    ended = stop is not None or text != whole
+    return text, "stop" if ended else "length", math.exp(sum(logprobs[:length]) / length)
