@@ -18,11 +18,11 @@ from kickwheel.distillation.fusion import FusedCase, fuse
 from kickwheel.distillation.replay import Arm, ArmAnswers, replay
 from kickwheel.distillation.signals import ab_winner_signals, signals_of
 from kickwheel.distillation.targets import distillation_row, has_support
-from kickwheel.distillation.teacher_log import RememberingTeacher
 from kickwheel.distillation.teacher_scores import TeacherScores, score_closed_sets
 from kickwheel.errors import StageFailed
 from kickwheel.evaluation import evaluate
 from kickwheel.inference.ports import ChatClient
+from kickwheel.inference.remembering_client import RememberingClient
 from kickwheel.settings import DistillationSettings
 from kickwheel.workspace import write_jsonl
 from schemas.base import DataRef
@@ -94,7 +94,7 @@ def build_batch(
     sets = _strongest([item for item in sets if len(item.frames) >= 2], fused, settings.max_cases)
     scores = None
     if teacher is not None:
-        remembering = RememberingTeacher(teacher, folder / "teacher_calls.jsonl")
+        remembering = RememberingClient(teacher, folder / "teacher_calls.jsonl")
         scores = score_closed_sets(remembering, sets, max_concurrency=max_concurrency, progress=progress)
     by_case = scores.by_case if scores else {}
     rows = [distillation_row(item, fused[item.case], by_case.get(item.case), teacher_mix=settings.teacher_mix) for item in sets]

@@ -48,6 +48,7 @@ class OpenAIChatClient:
         self._timeout_s = timeout_s
         self._configured_by = configured_by
         self._limit_field = "max_tokens"
+        self._gives_logprobs = True
         self._client = openai.OpenAI(
             base_url=self._base_url,
             api_key=secret or "none",
@@ -88,25 +89,30 @@ class OpenAIChatClient:
             raise RequestRefused(self._say(f"answered with something that is no chat completion ({error})")) from error
 
     def _create(self, request: ChatRequest) -> ChatCompletion:
+        """Send; what an endpoint refuses and can do without is left out from then on."""
         import openai
 
+        field, logprobs = self._limit_field, self._gives_logprobs and request.top_logprobs > 0
         try:
-            return self._send(request)
+            return self._send(request, field, with_logprobs=logprobs)
         except openai.BadRequestError as error:
             # Newer OpenAI models only take the new name, most other servers only the old one.
-            if self._limit_field == "max_tokens" and "max_completion_tokens" in str(error):
+            if field == "max_tokens" and "max_completion_tokens" in str(error):
                 self._limit_field = "max_completion_tokens"
-                return self._send(request)
-            raise
+            elif logprobs and "logprobs" in str(error):
+                self._gives_logprobs = False  # the reply then says that there are none: not the same as low ones
+            else:
+                raise
+            return self._create(request)
 
-    def _send(self, request: ChatRequest) -> ChatCompletion:
-        more: dict[str, Any] = {self._limit_field: request.max_tokens}
+    def _send(self, request: ChatRequest, limit_field: str, *, with_logprobs: bool) -> ChatCompletion:
+        more: dict[str, Any] = {limit_field: request.max_tokens}
         if request.json_schema is not None:
             schema = {"name": "reply", "strict": True, "schema": dict(request.json_schema)}
             more["response_format"] = {"type": "json_schema", "json_schema": schema}
         if request.stop:
             more["stop"] = list(request.stop)
-        if request.top_logprobs:
+        if with_logprobs:
             more |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         completion: ChatCompletion = self._client.chat.completions.create(
             model=self._model,

@@ -55,12 +55,6 @@ class TeacherCall(Contract):
         )
 
 
-def call_key(model: str, request: ChatRequest) -> str:
-    """Identity of a call."""
-    sampling = [request.max_tokens, request.temperature, request.seed, request.top_logprobs]
-    return fingerprint(model, as_openai(request.messages), request.json_schema, sampling)
-
-
 def prompt_sha256(request: ChatRequest) -> str:
     """Hash of the messages alone, for provenance."""
     return fingerprint(as_openai(request.messages))

@@ -15,8 +15,10 @@ import numpy as np
 
 from kickwheel.errors import RateLimited, ServiceError, ServiceUnavailable, StageFailed, is_transient
 from kickwheel.inference.frame_codec import decode_frame
+from kickwheel.inference.patient_client import Patience
 from kickwheel.inference.ports import ChatClient, ChatReply, ChatRequest
-from kickwheel.seeding.label_log import LabelLog, TeacherCall, call_key, prompt_sha256
+from kickwheel.inference.remembering_client import call_key
+from kickwheel.seeding.label_log import LabelLog, TeacherCall, prompt_sha256
 from kickwheel.seeding.teacher_prompt import TeacherPrompt
 from schemas.frame import Prediction
 from schemas.task import TaskCatalog
@@ -26,26 +28,6 @@ ATTEMPTS = 2
 """The first answer, and one more that is shown what was wrong."""
 _FIRST_FAILURES = 3
 """Rows that nobody answers before it is plain that there is no teacher."""
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long transient errors are borne."""
-
-    tries: int = 4
-    first_wait_s: float = 1.0
-    longest_wait_s: float = 60.0
-
-    def wait_s(self, error: ServiceError, tried: int, rng: np.random.Generator) -> float | None:
-        """Seconds until the next try: what the service asked for or a doubling wait, and up to half as much of jitter.
-
-        None: give up, because the tries are used up or the service wants to be left alone for longer than we bear.
-        """
-        asked = error.retry_after if isinstance(error, RateLimited) else None
-        if tried >= self.tries or (asked or 0.0) > self.longest_wait_s:
-            return None
-        wait = self.first_wait_s * 2.0 ** (tried - 1) if asked is None else asked
-        return min(wait, self.longest_wait_s) + float(rng.random()) * 0.5 * self.first_wait_s
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kickwheel.distillation.candidates import ClosedSet
-from kickwheel.distillation.teacher_log import RememberingTeacher
 from kickwheel.distillation.teacher_scores import NO_LETTER, NO_LOGPROBS, letter_shares, rotation_request, score_closed_sets
 from kickwheel.errors import RequestRefused, ServiceUnavailable
 from kickwheel.inference.ports import ChatReply, ChatRequest
+from kickwheel.inference.remembering_client import RememberingClient
 from schemas.frame import Frame
 
 A, B, C = Frame(intent="a"), Frame(intent="b"), Frame(intent="c")
@@ -124,16 +124,16 @@ def test_a_resumed_scoring_repeats_no_call(tmp_path: Path) -> None:
 
     first = LetterTeacher(dies_at_the_third_set)
     with pytest.raises(Killed):
-        score_closed_sets(RememberingTeacher(first, log), sets(4), max_concurrency=1)
+        score_closed_sets(RememberingClient(first, log), sets(4), max_concurrency=1)
     with log.open("ab") as file:
         file.write(b'{"torn": ')
     second = LetterTeacher(sure_of(A))
-    resumed = score_closed_sets(RememberingTeacher(second, log), sets(4), max_concurrency=1)
+    resumed = score_closed_sets(RememberingClient(second, log), sets(4), max_concurrency=1)
     assert resumed == undisturbed
     assert first.answered >= 6
     assert first.answered + second.answered == undisturbed.calls == 12
     third = LetterTeacher(sure_of(A))
-    assert score_closed_sets(RememberingTeacher(third, log), sets(4), max_concurrency=1) == undisturbed
+    assert score_closed_sets(RememberingClient(third, log), sets(4), max_concurrency=1) == undisturbed
     assert third.requests == []
 
 
@@ -142,8 +142,8 @@ def test_errors_are_not_remembered(tmp_path: Path) -> None:
         raise ServiceUnavailable("down")
 
     log = tmp_path / "teacher_calls.jsonl"
-    assert score_closed_sets(RememberingTeacher(LetterTeacher(down), log), sets(1), max_concurrency=1).by_case == {}
-    assert score_closed_sets(RememberingTeacher(LetterTeacher(sure_of(A)), log), sets(1), max_concurrency=1).by_case
+    assert score_closed_sets(RememberingClient(LetterTeacher(down), log), sets(1), max_concurrency=1).by_case == {}
+    assert score_closed_sets(RememberingClient(LetterTeacher(sure_of(A)), log), sets(1), max_concurrency=1).by_case
 
 
 def test_progress_ends_at_the_number_of_sets() -> None:

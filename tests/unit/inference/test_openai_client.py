@@ -138,6 +138,16 @@ def test_a_model_that_wants_the_new_name_of_max_tokens_gets_it_once_and_for_all(
     ]
 
 
+def test_an_endpoint_without_logprobs_is_asked_without_them_once_and_for_all(
+    client: OpenAIChatClient, server: FakeModelServer
+) -> None:
+    server.failures.append(Failure(status=400, body={"error": {"message": "logprobs are not supported with this model"}}))
+    request = ask(top_logprobs=1)
+    assert client.complete(request).mean_logprob is None
+    client.complete(request)
+    assert ["logprobs" in chat.body for chat in server.chats] == [True, False, False]
+
+
 def test_a_proxy_of_the_environment_is_not_asked_for_a_server_on_this_machine(
     server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

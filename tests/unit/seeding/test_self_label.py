@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from kickwheel.errors import RateLimited, RequestRefused, ServiceUnavailable, StageFailed
+from kickwheel.inference.patient_client import Patience
 from kickwheel.inference.ports import ChatReply, ChatRequest
 from kickwheel.seeding.label_log import LabelLog, TeacherCall
-from kickwheel.seeding.self_label import Patience, SelfLabeller, TeacherLabel
+from kickwheel.seeding.self_label import SelfLabeller, TeacherLabel
 from kickwheel.seeding.teacher_prompt import TeacherPrompt
 from kickwheel.testing.scripted_teacher import Answer, ScriptedTeacher
 from kickwheel.workspace import read_log

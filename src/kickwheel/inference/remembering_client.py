@@ -1,4 +1,4 @@
-"""A teacher that remembers: every reply is on disk before it is used, so no call is made twice, whatever kills the lap."""
+"""A chat client that remembers: every reply is on disk before it is used, so no call is paid for twice, whatever kills us."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import threading
 from pathlib import Path
 
 from kickwheel.inference.ports import ChatClient, ChatReply, ChatRequest
+from kickwheel.inference.student_prompt import as_openai
 from kickwheel.workspace import append_durably, fingerprint, read_log
 from schemas.base import Contract, Sha256
 
 
 class LoggedReply(Contract):
-    """One line of the log."""
+    """One line of the log. The messages themselves are not in it."""
 
-    prompt_sha256: Sha256
+    key: Sha256
     text: str
     finish_reason: str
     model: str
@@ -23,18 +24,23 @@ class LoggedReply(Contract):
     mean_logprob: float | None = None
 
 
-class RememberingTeacher:
+def call_key(model: str, request: ChatRequest) -> str:
+    """Identity of a call: hash of model, messages, schema and sampling."""
+    sampling = [request.max_tokens, request.temperature, request.seed, request.top_logprobs, *request.stop]
+    return fingerprint(model, as_openai(request.messages), request.json_schema, sampling)
+
+
+class RememberingClient:
     """A ChatClient in front of another: known requests are answered from the log, others asked once and logged.
 
-    The key is a hash of the model and the whole request. Errors are not logged: they may be tried again. Safe to call from
-    many threads, as long as no two ask the same at once.
+    Errors are not logged: they may be tried again. Safe to call from many threads, as long as no two ask the same at once.
     """
 
     def __init__(self, client: ChatClient, log: Path) -> None:
         self._client = client
         self._log = log
         self._lock = threading.Lock()
-        self._known = {row.prompt_sha256: row for row in read_log(log, LoggedReply)}
+        self._known = {row.key: row for row in read_log(log, LoggedReply)}
 
     @property
     def model(self) -> str:
@@ -43,7 +49,7 @@ class RememberingTeacher:
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """Ask once in all. Raises what the client raises."""
-        key = self._key(request)
+        key = call_key(self.model, request)
         row = self._known.get(key)
         if row is None:
             row = _to_row(key, self._client.complete(request))
@@ -52,15 +58,10 @@ class RememberingTeacher:
                 self._known[key] = row
         return _to_reply(row)
 
-    def _key(self, request: ChatRequest) -> str:
-        messages = [(message.role, message.content) for message in request.messages]
-        options = [request.max_tokens, request.temperature, request.seed, request.json_schema, request.top_logprobs]
-        return fingerprint(self.model, messages, options)
-
 
 def _to_row(key: str, reply: ChatReply) -> LoggedReply:
     return LoggedReply(
-        prompt_sha256=key,
+        key=key,
         text=reply.text,
         finish_reason=reply.finish_reason,
         model=reply.model,
