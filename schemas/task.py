@@ -89,7 +89,11 @@ class TaskSchema(Contract):
     schedule: Schedule | None = None
     recognised_by: RecogniserName = Field(default="rules", description="Which recogniser mapped the statement")
     confidence: float | None = Field(
-        default=None, ge=0, le=1, description="Of the recogniser that this is the task meant; None: it can't tell"
+        default=None,
+        ge=0,
+        le=1,
+        description="Rules: share of the statement's letters that they explain; model: mean probability of its reply's tokens "
+        "(geometric); None: not known",
     )
     notes: tuple[str, ...] = Field(
         default=(), description="Readings that rest on the domain's words, not on the statement's alone"
@@ -106,6 +110,10 @@ class Proposal(Contract):
     target: Slug | None = Field(description="None: the glossary doesn't know the entity")
     schedule: Schedule | None = None
     statement: str = Field(description="The same in words that the rules map; in the document, it is a task")
+    model: str = Field(default="", description="Served name of the model that suggests it")
+    confidence: float | None = Field(
+        default=None, ge=0, le=1, description="Mean probability of its reply's tokens (geometric); None: the server gave none"
+    )
 
 
 class Rejection(Contract):
@@ -115,7 +123,9 @@ class Rejection(Contract):
     reason: RejectionReason
     question: str = Field(description="What would settle it")
     proposal: Proposal | None = Field(default=None, description="What a model suggests; None: no model was asked, or none fits")
-    confidence: float | None = Field(default=None, ge=0, le=1, description="That refusing is right; None: not known")
+    confidence: float | None = Field(
+        default=None, ge=0, le=1, description="That there is no task, as a model puts it; None: not known"
+    )
 
 
 class TaskCatalog(Contract):

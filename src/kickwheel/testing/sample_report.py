@@ -154,8 +154,9 @@ def sample_catalog() -> TaskCatalog:
                     target="orders_datalake",
                     schedule=Schedule(cron="0 9 * * *", zone="Asia/Shanghai"),
                     statement="每天09:00同步订单至数据湖",
+                    model="sample-8b",
+                    confidence=0.87,
                 ),
-                confidence=0.5,
             ),
         ),
     )
