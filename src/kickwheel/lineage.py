@@ -32,7 +32,8 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
     common = (__version__, stage, domain.name, settings.seed)
     match stage:
         case "intent":
-            return fingerprint(*common, settings.intent, domain.zone, *domain.requirement_files, domain.glossary_file)
+            reader = _reader(settings, domain)
+            return fingerprint(*common, settings.intent, domain.zone, *domain.requirement_files, domain.glossary_file, *reader)
         case "seeding":
             catalog, rows = lap.load("intent", TaskCatalog), starting_rows(settings, domain, lap)
             files = (domain.seeds, domain.pool, domain.valid, domain.review)
@@ -47,6 +48,13 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             adapter = lap.load("tuning", TuningReport).adapter
             behaviour = (domain.feedback, domain.valid, domain.eval)
             return fingerprint(*common, adapter, settings.distillation, *_teacher(settings), *behaviour)
+
+
+def _reader(settings: Settings, domain: Domain) -> tuple[object, ...]:
+    """The model that reads statements, and what it is told; nothing where none is asked."""
+    teacher = settings.teacher
+    asked = settings.intent.recogniser != "rules" and teacher.base_url
+    return (teacher.base_url, teacher.model, domain.knowledge) if asked else ()
 
 
 def _teacher(settings: Settings) -> tuple[str, str, str]:

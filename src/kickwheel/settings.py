@@ -70,10 +70,21 @@ class TeacherSettings(Group):
     completion_price_per_1m: float = Field(default=0.0, description="Price of a million completion tokens")
 
 
+RecogniserChoice = Literal["rules", "llm", "hybrid"]
+
+
 class IntentSettings(Group):
     """Reading requirement documents (white paper F9)."""
 
     min_interval_minutes: int = Field(default=5, ge=1, description="Schedules that fire more often than this are refused")
+    recogniser: RecogniserChoice = Field(
+        default="hybrid",
+        description="rules; llm: the model at teacher.base_url; hybrid: rules, and that model's suggestions where they refuse",
+    )
+    second_opinion: bool = Field(
+        default=False,
+        description="hybrid: the model reads all that the rules map too; tasks that it reads otherwise are flagged",
+    )
 
 
 class SeedingSettings(Group):

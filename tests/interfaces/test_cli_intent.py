@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from kickwheel.cli import app
+from kickwheel.testing.model_server import Failure, FakeModelServer
 
 ROOT = Path(__file__).resolve().parents[2]
 runner = CliRunner()
@@ -133,3 +135,55 @@ def test_wrong_expectation_makes_the_check_fail(tmp_path: Path) -> None:
 
 def test_help_shows_examples() -> None:
     assert "--preview 3" in runner.invoke(app, ["intent", "map", "--help"]).stdout
+
+
+@pytest.fixture
+def reading_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
+    """An endpoint that reads one statement, and settings that name it."""
+    haul = {
+        "action_words": "捎到",
+        "action": "sync",
+        "entity_words": "用户订单",
+        "destination_words": "数据湖",
+        "time_words": ["每日9点"],
+    }
+    with FakeModelServer(reply=lambda messages, model: json.dumps({"tasks": [haul]}, ensure_ascii=False)) as server:
+        monkeypatch.setenv("KICKWHEEL_HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("KICKWHEEL_TEACHER__BASE_URL", server.url)
+        monkeypatch.setenv("KICKWHEEL_TEACHER__MODEL", server.base_name)
+        yield server
+
+
+HAUL = "每日9点把用户订单捎到数据湖\n"
+
+
+def test_model_s_reading_is_a_proposal_by_default_and_a_flagged_task_with_llm(reading_model: FakeModelServer) -> None:
+    [proposed] = lines(runner.invoke(app, ["intent", "map", "--zone", "UTC", "-"], input=HAUL))
+    assert (proposed["status"], proposed["reason"]) == ("rejected", "needs_review")
+    assert proposed["proposal"]["statement"] == "每日9点同步用户订单至数据湖"
+    [mapped] = lines(runner.invoke(app, ["intent", "map", "--zone", "UTC", "--recogniser", "llm", "-"], input=HAUL))
+    assert (mapped["status"], mapped["target"], mapped["recognised_by"]) == ("mapped", "orders_datalake", "llm")
+    assert "no rule confirms it" in mapped["flag"]
+    [alone] = lines(runner.invoke(app, ["intent", "map", "--zone", "UTC", "--recogniser", "rules", "-"], input=HAUL))
+    assert (alone["status"], alone["proposal"]) == ("rejected", None)
+    assert len(reading_model.chats) == 1
+
+
+def test_check_counts_a_suggestion_as_the_refusal_that_it_is(reading_model: FakeModelServer) -> None:
+    result = runner.invoke(app, ["intent", "check", str(ROOT / "examples" / "dataops"), "--recogniser", "hybrid"])
+    assert result.exit_code == 0, result.output
+
+
+def test_llm_without_a_model_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KICKWHEEL_TEACHER__BASE_URL", raising=False)
+    for command in (["map", "-"], ["check", str(ROOT / "examples" / "dataops")]):
+        result = runner.invoke(app, ["intent", *command, "--recogniser", "llm"], input=HAUL)
+        assert result.exit_code == 1
+        assert "KICKWHEEL_TEACHER__BASE_URL" in result.stderr
+
+
+def test_model_that_refuses_ends_the_command_with_the_way_out(reading_model: FakeModelServer) -> None:
+    reading_model.failures.append(Failure(status=401))
+    result = runner.invoke(app, ["intent", "map", "--zone", "UTC", "-"], input=HAUL)
+    assert result.exit_code == 1
+    assert "--recogniser rules" in result.stderr

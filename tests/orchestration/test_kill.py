@@ -37,6 +37,7 @@ def start(domain: Path, home: Path, base: Path, teacher: FakeModelServer) -> sub
         "MODEL__BASE": str(base),
         "SERVER__COMMAND": "no-such-vllm",
         "TEACHER__BASE_URL": teacher.url,
+        "INTENT__RECOGNISER": "rules",  # the calls that are counted are those of seeding
         "TEACHER__MODEL": teacher.base_name,
         "TEACHER__MAX_CONCURRENCY": "1",
         "SEEDING__PER_ROUND": "8",

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from kickwheel.cli.output import fail, messages, results
-from kickwheel.errors import InputError
+from kickwheel.cli.output import messages, results
+from kickwheel.cli.reading import reading_progress, refusals
 
 app = typer.Typer(help="Requirement documents and the tasks that they become.", no_args_is_help=True)
 
@@ -25,6 +25,21 @@ class CronFormat(StrEnum):
     SECONDS_FIRST = "seconds-first"
 
 
+class RecogniserName(StrEnum):
+    """Who reads statements."""
+
+    RULES = "rules"
+    LLM = "llm"
+    HYBRID = "hybrid"
+
+
+Reader = Annotated[
+    RecogniserName | None,
+    typer.Option(
+        "--recogniser",
+        help="rules, llm (the teacher's endpoint) or hybrid (it suggests what rules refuse); default: intent.recogniser",
+    ),
+]
 Zone = Annotated[str | None, typer.Option(help="IANA zone of times for which neither statement nor document names one")]
 
 
@@ -32,6 +47,7 @@ Zone = Annotated[str | None, typer.Option(help="IANA zone of times for which nei
 def map_files(
     files: Annotated[list[Path], typer.Argument(help="Markdown or text files, or domain folders; - reads stdin as text")],
     zone: Zone = None,
+    recogniser: Reader = None,
     glossary: Annotated[
         Path | None, typer.Option(help="glossary.yaml of business words; default: the domain's around FILE")
     ] = None,
@@ -52,14 +68,17 @@ def map_files(
     """
     from kickwheel.cli.intent_lines import MapOptions, map_lines
 
-    options = MapOptions(
-        zone=zone, glossary=glossary, now=_instant(now), seconds_first=cron_format is CronFormat.SECONDS_FIRST, preview=preview
-    )
-    try:
+    with refusals(), reading_progress() as progress:
+        options = MapOptions(
+            zone=zone,
+            glossary=glossary,
+            now=_instant(now),
+            seconds_first=cron_format is CronFormat.SECONDS_FIRST,
+            preview=preview,
+            recogniser=recogniser.value if recogniser else None,
+            progress=progress,
+        )
         lines = map_lines(files, options, stdin=sys.stdin)
-    except InputError as error:
-        fail(error)
-        raise typer.Exit(1) from None
     if as_json:
         for line in lines:
             sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -77,6 +96,7 @@ def map_files(
 @app.command("check")
 def check_mapping(
     domain: Annotated[Path, typer.Argument(help="Folder of the domain")],
+    recogniser: Reader = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object")] = False,
 ) -> None:
     """Compare what statements become with the domain's expected.jsonl. Exit code 1 on a miss.
@@ -90,22 +110,30 @@ def check_mapping(
     from kickwheel.domain import load_domain
     from kickwheel.errors import DomainError
     from kickwheel.intent.expectations import Expectation, check_expectations
-    from kickwheel.intent.rules import RulesRecogniser
+    from kickwheel.intent.recogniser_adapter import open_recogniser
     from kickwheel.workspace import read_jsonl
 
-    try:
+    with refusals(), reading_progress() as progress:
         found = load_domain(domain)
         if found.expected is None:
             raise DomainError("there is no expected.jsonl to compare with", file=domain)
         expected = read_jsonl(found.expected, Expectation)
-        limit = found.resolved_settings().intent.min_interval_minutes
-        rules = RulesRecogniser(found.glossary())
-        verdicts = check_expectations(
-            expected, domain=found.name, zone=found.zone, recogniser=rules, min_interval_minutes=limit
-        )
-    except InputError as error:
-        fail(error)
-        raise typer.Exit(1) from None
+        settings = found.resolved_settings()
+        with open_recogniser(
+            settings,
+            found.glossary(),
+            domain=found.name,
+            knowledge=found.knowledge,
+            choice=recogniser.value if recogniser else None,
+            progress=progress,
+        ) as reader:
+            verdicts = check_expectations(
+                expected,
+                domain=found.name,
+                zone=found.zone,
+                recogniser=reader,
+                min_interval_minutes=settings.intent.min_interval_minutes,
+            )
     missed = [verdict for verdict in verdicts if verdict.missed]
     if as_json:
         report = {

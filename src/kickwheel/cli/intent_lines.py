@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,9 +17,9 @@ from kickwheel.intent.expectations import lines_of
 from kickwheel.intent.fire_times import fire_times
 from kickwheel.intent.glossary import load_glossary
 from kickwheel.intent.mapping import map_documents
-from kickwheel.intent.rules import RulesRecogniser
+from kickwheel.intent.recogniser_adapter import open_recogniser
 from kickwheel.intent.zones import zone_problem
-from kickwheel.settings import get_settings
+from kickwheel.settings import RecogniserChoice, get_settings
 from schemas.task import TaskCatalog
 
 STDIN = Path("-")
@@ -34,13 +34,18 @@ class MapOptions:
     now: datetime
     seconds_first: bool
     preview: int
+    recogniser: RecogniserChoice | None = None
+    """None: the one that the settings name."""
+    progress: Callable[[int, int], None] | None = None
+    """(done, total) of the statements that a model is asked about."""
 
 
 def map_lines(files: Sequence[Path], options: MapOptions, *, stdin: TextIO) -> list[dict[str, Any]]:
     """Map files, domain folders or standard input, each domain's files with its own name, glossary and zone.
 
     Raises:
-        InputError: a file, its domain, or the zone does not hold.
+        InputError: a file, its domain, or the zone does not hold, or a model is wanted and none is configured.
+        ServiceError: the model does not answer.
     """
     if options.zone and (problem := zone_problem(options.zone)):
         raise InputError(problem, field="zone")
@@ -57,13 +62,23 @@ def _catalog(file: Path, options: MapOptions, stdin: TextIO) -> TaskCatalog:
     else:
         documents = [read_document(file)]
     words = options.glossary or (domain.glossary_file if domain else None)
-    return map_documents(
-        documents,
-        domain=domain.name if domain else "none",
-        zone=options.zone or (domain.zone if domain else None),
-        recogniser=RulesRecogniser(load_glossary(words), options.seconds_first),
-        min_interval_minutes=get_settings(domain.settings if domain else None).intent.min_interval_minutes,
-    )
+    settings = get_settings(domain.settings if domain else None)
+    with open_recogniser(
+        settings,
+        load_glossary(words),
+        domain=domain.name if domain else "",
+        knowledge=domain.knowledge if domain else None,
+        choice=options.recogniser,
+        seconds_first=options.seconds_first,
+        progress=options.progress,
+    ) as recogniser:
+        return map_documents(
+            documents,
+            domain=domain.name if domain else "none",
+            zone=options.zone or (domain.zone if domain else None),
+            recogniser=recogniser,
+            min_interval_minutes=settings.intent.min_interval_minutes,
+        )
 
 
 def _domain_around(file: Path) -> Domain | None:

@@ -17,7 +17,7 @@ from kickwheel.intent.schedule_writing import write_schedule
 from kickwheel.intent.slot_lines import read_slots
 from kickwheel.intent.time_refused import TimeRefused
 from kickwheel.intent.zones import zone_problem
-from schemas.task import Rejection, Schedule, SourceQuote, TaskCatalog, TaskSchema
+from schemas.task import Proposal, Rejection, Schedule, SourceQuote, TaskCatalog, TaskSchema
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/kickwheel/kickwheel")
 """Namespace of task ids; never changes."""
@@ -42,6 +42,7 @@ def map_requirements(
 
     Raises:
         InputError: a document can't be read, or a line below a statement does not hold.
+        ServiceError: the recogniser asks a model that does not answer.
     """
     documents = [read_document(path) for path in files]
     return map_documents(
@@ -58,6 +59,7 @@ def map_documents(
 ) -> TaskCatalog:
     """As :func:`map_requirements`, from documents that were read."""
     mapper = _Mapper(domain, zone, recogniser, min_interval_minutes)
+    recogniser.prepare([_text(statement) for document in documents for statement in document.statements])
     found = [
         outcome
         for document in documents
@@ -72,6 +74,12 @@ def task_id(domain: str, action: str, target: str, qualifier: str = "") -> uuid.
     return uuid.uuid5(NAMESPACE, "\0".join((domain, action, target, qualifier)))
 
 
+def _text(statement: Statement) -> str:
+    """What is read: the sentence, and the time that a field beside it names."""
+    timed = statement.fields.get("schedule")
+    return f"{statement.quote}, {timed.value}" if timed else statement.quote
+
+
 @dataclass(frozen=True)
 class _Mapper:
     domain: str
@@ -81,9 +89,7 @@ class _Mapper:
 
     def outcomes(self, document: Document, statement: Statement) -> list[TaskSchema | Rejection]:
         """Tasks and rejections of one statement."""
-        timed = statement.fields.get("schedule")
-        text = f"{statement.quote}, {timed.value}" if timed else statement.quote
-        found = self.recogniser.recognise(text)
+        found = self.recogniser.recognise(_text(statement))
         if statement.fields.keys() & {"intent", "slots", "description", "qualifier"} and len(found) > 1:
             raise InputError(
                 f"{len(found)} tasks are named, so it is unclear whose intent and slots follow: write a statement for each",
@@ -95,13 +101,7 @@ class _Mapper:
     def _outcome(self, document: Document, statement: Statement, found: Recognised | Refused) -> TaskSchema | Rejection:
         source = SourceQuote(document=statement.document, line=statement.line, quote=statement.quote)
         if isinstance(found, Refused):
-            return Rejection(
-                source=source,
-                reason=found.reason,
-                question=found.question,
-                proposal=found.proposal,
-                confidence=found.confidence,
-            )
+            return self._rejection(document, statement, found, source)
         try:
             schedule = self._schedule(document, statement, found)
         except TimeRefused as refused:
@@ -136,6 +136,27 @@ class _Mapper:
                 line=line,
                 field="intent",
             ) from error
+
+    def _rejection(self, document: Document, statement: Statement, found: Refused, source: SourceQuote) -> Rejection:
+        """A refusal with what a model suggests; where its time can't be scheduled, with the question about that instead."""
+        rejection = Rejection(source=source, reason=found.reason, question=found.question, confidence=found.confidence)
+        if found.suggestion is None:
+            return rejection
+        suggested = found.suggestion.triple
+        try:
+            schedule = self._schedule(document, statement, suggested)
+        except TimeRefused as refused:
+            return rejection.model_copy(update={"reason": refused.reason, "question": f"{found.question}. {refused}"})
+        proposal = Proposal(
+            action=suggested.action,
+            entity=suggested.entity,
+            target=suggested.target,
+            schedule=schedule,
+            statement=found.suggestion.statement,
+            model=found.suggestion.model,
+            confidence=suggested.confidence,
+        )
+        return rejection.model_copy(update={"proposal": proposal})
 
     def _schedule(self, document: Document, statement: Statement, found: Recognised) -> Schedule | None:
         own = statement.fields.get("zone")

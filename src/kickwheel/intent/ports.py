@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from kickwheel.intent.time_reading import TimeReading
-from schemas.task import Proposal, RecogniserName, RejectionReason
+from schemas.task import RecogniserName, RejectionReason
 
 
 @dataclass(frozen=True)
@@ -26,18 +27,40 @@ class Recognised:
 
 
 @dataclass(frozen=True)
+class Suggestion:
+    """What a model makes of a statement: a triple, in words that the rules map to just that triple."""
+
+    triple: Recognised
+    statement: str
+    model: str
+
+
+@dataclass(frozen=True)
 class Refused:
     """No triple, and what would settle it."""
 
     reason: RejectionReason
     question: str
-    proposal: Proposal | None = None
+    suggestion: Suggestion | None = None
     confidence: float | None = None
+    """That refusing is right; None: the recogniser can't tell."""
 
 
 class Recogniser(Protocol):
     """Turns the text of one statement into triples. Never raises for what a text says: that is a :class:`Refused`."""
 
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Hears which texts will come, so that one that asks a model can ask for many at once.
+
+        Raises:
+            ServiceError: the model does not answer.
+        """
+        ...
+
     def recognise(self, text: str) -> list[Recognised | Refused]:
-        """At least one outcome."""
+        """At least one outcome.
+
+        Raises:
+            ServiceError: the model does not answer.
+        """
         ...

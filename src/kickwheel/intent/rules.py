@@ -15,7 +15,6 @@ from kickwheel.intent.normal_text import normalise
 from kickwheel.intent.phrases import TIME_MARK, Named, Objects, clean, compares_two, named_things, read_objects
 from kickwheel.intent.ports import Recognised, Refused
 from kickwheel.intent.statement_words import (
-    CONDITION,
     EN_BEFORE,
     EN_PASSIVE,
     OTHER_VERBS,
@@ -28,17 +27,14 @@ from kickwheel.intent.statement_words import (
     ZH_BEFORE,
     ZH_PASSIVE,
 )
-from kickwheel.intent.suspicion import looks_injected
+from kickwheel.intent.suspicion import not_read
 from kickwheel.intent.time_reading import TimeReading, read_time, time_tokens
 from kickwheel.intent.time_refused import TimeRefused
 from kickwheel.intent.time_tokens import DataPeriod, InZone, Token
+from kickwheel.intent.triples import triple
 
-LONGEST = 500
-"""Characters of a statement; no requirement needs more, and a document must not be able to slow its reader down."""
 _ADDING = {"enrich"}
 """Actions whose words may be followed by what is added: 为用户画像补充兴趣标签."""
-_MOVING = {"sync", "archive"}
-"""Actions for which 'to …' is where the data ends up; for others it may be a reader."""
 _SAY = "Say it as 'sync ORDERS to LAKE every day at 9:00'"
 
 
@@ -60,13 +56,14 @@ class RulesRecogniser:
     glossary: Glossary
     seconds_first: bool = False
 
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Nothing to prepare."""
+
     def recognise(self, text: str) -> list[Recognised | Refused]:
         """Triples or refusals of one statement."""
         text = normalise(text)
-        if len(text) > LONGEST:
-            return [Refused("not_a_task", f"Longer than {LONGEST} characters: what does it ask for, in short?")]
-        if looks_injected(text):
-            return [Refused("suspicious", "This reads like an instruction to the machinery: is it a requirement at all?")]
+        if unreadable := not_read(text):
+            return [unreadable]
         polite = bool(POLITE_QUESTION.search(text))
         if text.endswith("?") and not polite:
             return [Refused("not_a_task", "This is a question: which task does it ask for?")]
@@ -85,7 +82,7 @@ class RulesRecogniser:
         for index, (clause, time) in enumerate(zip(clauses, times, strict=True)):
             following = next((objects for objects in read[index:] if objects.things), read[index])
             objects = read[index] if read[index].things or clean(clause.after) or clean(clause.before) else following
-            outcomes += self._triples(clause, objects, time)
+            outcomes += self._triples(clause, objects, time, text)
         return outcomes
 
     def _no_action(self, text: str, blanked: str, tokens: Sequence[Token]) -> Refused:
@@ -108,7 +105,7 @@ class RulesRecogniser:
         found_with_zone = [[*found, *(zone for zone in zones if zone not in found)] for found in own]
         return [read_time(text, found, self.glossary, seconds_first=self.seconds_first) for found in found_with_zone]
 
-    def _triples(self, clause: Clause, objects: Objects, time: TimeReading) -> list[Recognised | Refused]:
+    def _triples(self, clause: Clause, objects: Objects, time: TimeReading, text: str) -> list[Recognised | Refused]:
         before = self._before(clause.before)
         if isinstance(before, Refused):
             return [before]
@@ -124,7 +121,7 @@ class RulesRecogniser:
             return [Refused("unknown_target", "Is each of them to be checked, or one against the other?")]
         if problem := self._unexplained(things, objects):
             return [Refused("not_a_task", f"What does {problem!r} mean for the task? {_SAY}")]
-        return [self._triple(clause.action, thing, objects.destination, time) for thing in things]
+        return [triple(clause.action, thing, objects.destination, time, self.glossary, text) for thing in things]
 
     def _unexplained(self, things: Sequence[Named], objects: Objects) -> str | None:
         """The first part of a clause that may say something about the task and is not understood."""
@@ -157,18 +154,6 @@ class RulesRecogniser:
             if named and all(thing.slug for thing in named):
                 return named
         return Refused("not_a_task", f"What does {words!r} mean for the task? {_SAY}")
-
-    def _triple(self, action: str, thing: Named, destination: Named | None, time: TimeReading) -> Recognised | Refused:
-        if not thing.slug:
-            if len(thing.phrase) > 40 or CONDITION.search(thing.phrase):
-                return Refused("unknown_target", f"Which data is {thing.phrase!r}?")
-            nearest = ", ".join(self.glossary.nearest(thing.phrase)) or "none"
-            return Recognised(action, thing.phrase, None, time, f"unknown entity {thing.phrase!r}; nearest known: {nearest}")
-        if destination is None or (not destination.slug and action not in _MOVING):
-            return Recognised(action, thing.phrase, thing.slug, time)
-        if not destination.slug:
-            return Recognised(action, thing.phrase, None, time, f"unknown destination {destination.phrase!r}")
-        return Recognised(action, thing.phrase, f"{thing.slug}_{destination.slug}", time)
 
 
 def _visible(text: str) -> str:

@@ -1,9 +1,16 @@
-"""Statements that address the reader's machinery instead of naming a task: data, and never obeyed."""
+"""Statements that nobody reads, neither rules nor a model: endless ones, and those that address the reader's machinery.
+
+They are data, and never obeyed.
+"""
 
 from __future__ import annotations
 
 import re
 
+from kickwheel.intent.ports import Refused
+
+LONGEST = 500
+"""Characters of a statement; no requirement needs more, and a document must not be able to slow its reader down."""
 _PATTERNS = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:rules?|instructions?|prompts?|guidelines|checks|above|previous)\b"
     r"|\byou\s+are\s+now\b|\bact\s+as\b|\bsystem\s+prompt\b|\bjailbreak\b|\bdeveloper\s+mode\b"
@@ -13,6 +20,15 @@ _PATTERNS = re.compile(
     r"|(?:删除|清空|删掉|销毁).{0,6}(?:所有|全部|整个|库|表)|删库|你现在是|扮演|系统提示",
     re.IGNORECASE | re.ASCII,
 )
+
+
+def not_read(text: str) -> Refused | None:
+    """Why a normalised statement is refused unread; None: it may be read."""
+    if len(text) > LONGEST:
+        return Refused("not_a_task", f"Longer than {LONGEST} characters: what does it ask for, in short?")
+    if looks_injected(text):
+        return Refused("suspicious", "This reads like an instruction to the machinery: is it a requirement at all?")
+    return None
 
 
 def looks_injected(text: str) -> bool:
