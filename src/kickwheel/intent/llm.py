@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
+from kickwheel.errors import RequestRefused
 from kickwheel.inference.ports import ChatClient, ChatReply
 from kickwheel.intent.llm_prompt import LlmPrompt
 from kickwheel.intent.llm_reply import ReadTriple, ReplyProblem, ReplyRefused, read_reply
@@ -57,17 +58,23 @@ class LlmRecogniser:
         """Ask about each text, several at once; the replies are in the client's memory then.
 
         Raises:
-            ServiceError: the model does not answer. What it has answered so far is kept.
+            ServiceError: the model does not answer, or refuses every one of them. What it has answered is kept.
         """
         asked = list(dict.fromkeys(map(normalise, texts)))
+        refusals: list[RequestRefused] = []
         pool = ThreadPoolExecutor(max_workers=max(1, min(self.max_concurrency, len(asked))), thread_name_prefix="reader")
         try:
-            for done, future in enumerate(as_completed([pool.submit(self.read, text) for text in asked]), start=1):
-                future.result()
+            for done, future in enumerate(as_completed([pool.submit(self._read, text) for text in asked]), start=1):
+                try:
+                    future.result()
+                except RequestRefused as error:
+                    refusals.append(error)
                 if self.progress is not None:
                     self.progress(done, len(asked))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+        if refusals and len(refusals) == len(asked):
+            raise refusals[0]
 
     def recognise(self, text: str) -> list[Recognised | Refused]:
         """Triples or refusals of one statement.
@@ -88,6 +95,12 @@ class LlmRecogniser:
         Raises:
             ServiceError: the model does not answer.
         """
+        try:
+            return self._read(text)
+        except RequestRefused:
+            return Reading(problem="refused")
+
+    def _read(self, text: str) -> Reading:
         text = normalise(text)
         if unreadable := not_read(text):
             return Reading((unreadable,))

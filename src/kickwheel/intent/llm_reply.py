@@ -27,8 +27,9 @@ from kickwheel.intent.triples import triple
 
 ReplyProblem = Literal[
     "empty", "truncated", "malformed", "wrong_shape", "unknown_action", "action_contradicted", "words_not_in_statement",
-    "no_such_data", "time_left_out", "time_not_understood",
+    "no_such_data", "time_left_out", "time_not_understood", "refused",
 ]  # fmt: skip
+"""``refused``: there is no reply, since the endpoint does not take the request (a statement too long for its context …)."""
 _FENCE = re.compile(r"^\s*```(?:json)?\s*(.*?)\s*```\s*$", re.DOTALL)
 _BETWEEN = re.compile(
     r"(?:[\s,、:()的在于到至和及与以按照从起~-]|时间|开始|准时|\b(?:and|at|on|in|by|of|from|to|the|time|sharp|between|until)\b)*",

@@ -228,13 +228,25 @@ def test_progress_counts_statements_not_repetitions() -> None:
     llm.prepare([])
 
 
-@pytest.mark.parametrize("error", [ServiceUnavailable("down"), RequestRefused("401")])
-def test_model_that_does_not_answer_is_an_error_not_a_refusal(error: Exception) -> None:
-    def fails(_: ChatRequest) -> Exception:
-        return error
-
-    llm = reader(ScriptedTeacher(fails))
-    with pytest.raises(type(error)):
+def test_model_that_does_not_answer_is_an_error_not_a_refusal() -> None:
+    llm = reader(ScriptedTeacher(lambda _: ServiceUnavailable("down")))
+    with pytest.raises(ServiceUnavailable):
         llm.prepare([HAUL])
-    with pytest.raises(type(error)):
+    with pytest.raises(ServiceUnavailable):
         llm.recognise(HAUL)
+
+
+def test_request_that_the_endpoint_does_not_take_is_that_statement_s_problem() -> None:
+    def short_of_context(request: ChatRequest) -> str | Exception:
+        return RequestRefused("too long") if asked_statement(request) == HAUL else rightly(request)
+
+    llm = reader(ScriptedTeacher(short_of_context))
+    llm.prepare([HAUL, GRAB])
+    assert llm.read(HAUL).problem == "refused"
+    assert recognised(llm.recognise(GRAB)).target == "exchange_rates"
+
+
+def test_endpoint_that_takes_no_request_at_all_is_an_error() -> None:
+    llm = reader(ScriptedTeacher(lambda _: RequestRefused("401")))
+    with pytest.raises(RequestRefused):
+        llm.prepare([HAUL, GRAB])
