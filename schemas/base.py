@@ -22,11 +22,11 @@ class Contract(BaseModel):
 
 
 class DataRef(Contract):
-    """Reference to a JSONL file: bulk data travels by path, hash and count, never by value."""
+    """Reference to a file of rows: bulk data travels by path, hash and count, never by value."""
 
     path: str = Field(description="Path of the file, absolute or relative to the working directory")
     sha256: Sha256 = Field(description="SHA-256 of the file's bytes")
-    rows: int = Field(ge=0, description="Number of JSONL rows")
+    rows: int = Field(ge=0, description="Number of rows")
 
 
 class FolderRef(Contract):

@@ -52,6 +52,9 @@ TRAINING: dict[str, Any] = {**_PLAIN, "timeout_seconds": 24 * 3600}
 INFERENCE: dict[str, Any] = {**_PATIENT, "timeout_seconds": 6 * 3600}
 """Talks to the model server."""
 
+EXECUTION: dict[str, Any] = {**_PATIENT, "timeout_seconds": 6 * 3600}
+"""Runs a task of the domain's documents: databases and services. A second run leaves the same rows as one."""
+
 STAGE: dict[str, Any] = {"persist_result": False, "validate_parameters": True}
 """Stage flows. A failed stage is run again by a person or by the schedule, and takes up where it was."""
 

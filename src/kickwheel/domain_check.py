@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from kickwheel.domain_folder import SPLITS, Domain, Split, missing_files, read_document, resolve
 from kickwheel.errors import DomainError, InputError
+from kickwheel.execution.binding_check import binding_problems
 from kickwheel.intent.expectations import Expectation
 from kickwheel.intent.glossary import Glossary, load_glossary
 from kickwheel.intent.mapping import map_requirements
@@ -57,6 +58,11 @@ def check_domain(folder: Path) -> list[InputError]:
         _rows(domain.expected, Expectation, problems)
     if domain.knowledge and domain.knowledge.is_file():
         problems += _knowledge_problems(domain.knowledge)
+    if catalog and domain.bindings_file and domain.bindings_file.is_file():
+        try:
+            problems += binding_problems(domain, catalog)
+        except YamlProblems as error:
+            problems += error.problems
     return problems
 
 

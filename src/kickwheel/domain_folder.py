@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from kickwheel.errors import DomainError
+from kickwheel.execution.bindings import Binding, load_bindings
 from kickwheel.intent.glossary import Glossary, load_glossary
 from kickwheel.intent.zones import zone
 from kickwheel.settings import Settings, get_settings
@@ -63,6 +64,7 @@ class DomainFiles(BaseModel):
     expected: str | None = None
     glossary: str | None = None
     knowledge: str | None = None
+    bindings: str | None = None
 
 
 class DomainDocument(BaseModel):
@@ -99,6 +101,7 @@ class Domain:
     expected: Path | None = None
     glossary_file: Path | None = None
     knowledge: Path | None = None
+    bindings_file: Path | None = None
 
     def file_of(self, split: Split) -> Path | None:
         """The split's JSONL file; None: the domain has none (``review`` only)."""
@@ -136,6 +139,10 @@ class Domain:
     def glossary(self) -> Glossary:
         """The domain's business words on top of the ones that everybody uses."""
         return load_glossary(self.glossary_file)
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """Where the data of the domain's tasks lies; none where the domain has no such file."""
+        return load_bindings(self.bindings_file)
 
 
 def load_domain(folder: Path) -> Domain:
@@ -187,13 +194,14 @@ def resolve(folder: Path, document: DomainDocument) -> Domain:
         expected=_optional(folder, files.expected, "expected.jsonl"),
         glossary_file=_optional(folder, files.glossary, "glossary.yaml"),
         knowledge=_optional(folder, files.knowledge, "knowledge.csv"),
+        bindings_file=_optional(folder, files.bindings, "bindings.yaml"),
     )
 
 
 def missing_files(folder: Path, document: DomainDocument) -> list[DomainError]:
     """Files that the domain needs or names and that are not there."""
     files, problems = document.files, []
-    for field in ("seeds", "valid", "eval", "pool", "review", "feedback", "expected", "glossary", "knowledge"):
+    for field in ("seeds", "valid", "eval", "pool", "review", "feedback", "expected", "glossary", "knowledge", "bindings"):
         name = getattr(files, field)
         if name is not None and not (folder / name).is_file():
             problems.append(DomainError(f"there is no file {name}", file=folder / DOMAIN_FILE, field=f"files.{field}"))

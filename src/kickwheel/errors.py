@@ -8,6 +8,8 @@
     │   └── YamlProblems                  every problem of one YAML file (kickwheel.yaml_document)
     ├── StageInputMissing (permanent)     a stage was asked for before the one it needs
     ├── StageFailed (permanent)           a stage cannot do its work, and why
+    ├── TaskRefused (permanent)           a task that can't run as it stands: flagged, unbound, no executor
+    ├── ExecutionFailed (permanent)       a task's data is not what its binding says
     ├── ServiceError                      something that we talk to
     │   ├── ServiceUnavailable (transient)    refused, timed out, 5xx
     │   ├── RateLimited (transient)           429, with retry_after
@@ -71,6 +73,14 @@ class StageInputMissing(KickwheelError, Permanent):
 
 class StageFailed(KickwheelError, Permanent):
     """A stage cannot do its work."""
+
+
+class TaskRefused(KickwheelError, Permanent):
+    """A task that can't run as it stands: flagged, without target, binding or executor."""
+
+
+class ExecutionFailed(KickwheelError, Permanent):
+    """A task's data is not what its binding says. What was there before is unchanged."""
 
 
 class ServiceError(KickwheelError):

@@ -73,6 +73,12 @@ def parse_yaml(text: str, kind: type[Model], *, file: Path | str, first_line: in
     return model
 
 
+def line_of(file: Path, place: tuple[str, ...]) -> int | None:
+    """Line of a key of a YAML file that holds, or of the innermost part of its place that stands there."""
+    tree = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    return _nearest({path: line + 1 for path, line in _key_lines(tree, ())}, place)
+
+
 def _key_lines(node: yaml.Node | None, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
     """Lines (from 0) of every key and list item."""
     for name, key, value in _children(node):

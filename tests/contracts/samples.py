@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from uuid import UUID
 
 from kickwheel.testing.sample_report import sample_report, unmeasured_report
-from schemas.base import Contract
+from schemas.base import Contract, DataRef
+from schemas.execution import ExecutionPlan, ExecutionResult, RuleOutcome, WrittenData
 from schemas.feedback import Behaviour, CandidateTarget, DistillationRow, FeedbackCase, FeedbackEvent, Signal
 from schemas.frame import Frame, Prediction
 from schemas.utterance import Provenance, Utterance
@@ -48,6 +50,31 @@ _ROWS: tuple[Contract, ...] = (
             CandidateTarget(frame=_OTHER, fused=-0.2, teacher=None, target=0.16),
         ),
         weight=1.5,
+    ),
+    ExecutionPlan(
+        domain="dataops",
+        task="sync_orders",
+        task_id=UUID(int=1),
+        action="sync",
+        reads=("data/订单.csv",),
+        writes=("${home}/orders.parquet",),
+        steps=("read 2 rows", "write"),
+        rows=2,
+    ),
+    ExecutionResult(
+        domain="dataops",
+        task="validate_inventory",
+        task_id=UUID(int=2),
+        action="validate",
+        started_at="2026-11-02T09:00:00+00:00",
+        seconds=0.5,
+        rows_read=6,
+        rows_written=2,
+        rows_failing=1,
+        rules=(RuleOutcome(rule="sku not empty", failing=1),),
+        outputs=(WrittenData(place="${home}/x.jsonl", rows=2, file=DataRef(path="x.jsonl", sha256="0" * 64, rows=2)),),
+        failing_sample=DataRef(path="failing_rows.jsonl", sha256="1" * 64, rows=1),
+        notes=("3 pages",),
     ),
 )
 

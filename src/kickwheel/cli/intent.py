@@ -12,10 +12,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from kickwheel.cli import intent_deploy, intent_execute
 from kickwheel.cli.output import messages, results
 from kickwheel.cli.reading import reading_progress, refusals
 
 app = typer.Typer(help="Requirement documents and the tasks that they become.", no_args_is_help=True)
+app.command("execute")(intent_execute.command)
+app.command("deploy")(intent_deploy.command)
 
 
 class CronFormat(StrEnum):

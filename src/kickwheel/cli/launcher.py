@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
+from schemas.execution import ExecutionResult
 from schemas.lap import LapReport, Stage
 
 
@@ -19,6 +20,13 @@ def run_lap(domain: str, stages: tuple[Stage, ...], lap: int) -> LapReport:
 
     signal.signal(signal.SIGTERM, _terminate)
     return iteration(domain=domain, lap=lap, stages=list(stages))
+
+
+def run_task(domain: str, task: str) -> ExecutionResult:
+    """Run a task of the domain's documents here, as a flow run."""
+    from flows.execution import execute
+
+    return cast(ExecutionResult, execute(domain=domain, task=task))
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

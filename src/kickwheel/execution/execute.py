@@ -1,0 +1,153 @@
+"""From a task of the domain's documents to a plan or a result."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kickwheel.domain_folder import Domain
+from kickwheel.errors import TaskRefused
+from kickwheel.execution.bindings import Binding
+from kickwheel.execution.placeholders import placeholders_of
+from kickwheel.execution.ports import Executor, Surroundings
+from kickwheel.execution.registry import ExecutorRegistry
+from kickwheel.intent.mapping import map_requirements
+from schemas.execution import ExecutionPlan, ExecutionResult
+from schemas.task import TaskCatalog, TaskSchema
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time, as an argument."""
+
+    now: Callable[[], datetime] = _utc_now
+    sleep: Callable[[float], None] = time.sleep
+
+
+def tasks_of(domain: Domain, now: datetime) -> TaskCatalog:
+    """The domain's tasks as its documents have them now: the one place that says where tasks come from.
+
+    Raises:
+        InputError: a document does not hold.
+    """
+    return map_requirements(
+        domain.requirement_files,
+        domain=domain.name,
+        zone=domain.zone,
+        glossary=domain.glossary(),
+        now=now,
+        min_interval_minutes=domain.resolved_settings().intent.min_interval_minutes,
+    )
+
+
+def find_task(catalog: TaskCatalog, name: str) -> TaskSchema:
+    """A task by its intent or its id.
+
+    Raises:
+        TaskRefused: there is none; names those that there are.
+    """
+    for task in catalog.tasks:
+        if name in (task.intent, str(task.id)):
+            return task
+    known = ", ".join(catalog.intents) or "none"
+    raise TaskRefused(f"the documents of {catalog.domain} have no task {name!r}; there are: {known}")
+
+
+def refuse_if_unfit(domain: Domain, task: TaskSchema, registry: ExecutorRegistry | None = None) -> None:
+    """Whether a task can run, as far as its schema, executor and binding say.
+
+    Raises:
+        TaskRefused: it can't, and why.
+    """
+    _prepared(domain, task, registry or ExecutorRegistry())
+
+
+def refusal(domain: Domain, task: TaskSchema, registry: ExecutorRegistry) -> str:
+    """Why a task can't run as it stands; empty: it can, as far as its schema, executor and binding say."""
+    try:
+        refuse_if_unfit(domain, task, registry)
+    except TaskRefused as error:
+        return str(error)
+    return ""
+
+
+def plan_task(
+    domain: Domain, task: TaskSchema, *, registry: ExecutorRegistry | None = None, environment: Mapping[str, str] | None = None
+) -> ExecutionPlan:
+    """What running a task would do. Writes nothing.
+
+    Raises:
+        TaskRefused: it can't run as it stands, and why.
+        KickwheelError: what it reads does not hold or can't be reached.
+    """
+    executor, binding = _prepared(domain, task, registry or ExecutorRegistry())
+    return executor.plan(task, binding, _surroundings(domain, task, binding, environment, Clock()))
+
+
+def run_task(
+    domain: Domain,
+    task: TaskSchema,
+    *,
+    registry: ExecutorRegistry | None = None,
+    environment: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+) -> ExecutionResult:
+    """Run a task: as a whole or not at all. ``environment``: where ``${NAME}`` comes from; default: the process's.
+
+    Raises:
+        As :func:`plan_task`.
+    """
+    executor, binding = _prepared(domain, task, registry or ExecutorRegistry())
+    return executor.run(task, binding, _surroundings(domain, task, binding, environment, clock or Clock()))
+
+
+def _prepared(domain: Domain, task: TaskSchema, registry: ExecutorRegistry) -> tuple[Executor, Binding]:
+    if task.flag:
+        raise TaskRefused(f"{task.intent} is flagged, so a person must look first: {task.flag}")
+    if task.target is None:
+        raise TaskRefused(f"{task.intent} has no target: the glossary does not know {task.entity!r}; say in it what that means")
+    executor = registry.executor(task.action)
+    binding = _binding(domain, task)
+    if problems := executor.check(binding):
+        raise TaskRefused(f"the binding of {task.intent} does not fit: {'; '.join(problems)}")
+    return executor, binding
+
+
+def _binding(domain: Domain, task: TaskSchema) -> Binding:
+    bindings = domain.bindings()
+    names = binding_names(domain, task)
+    for name in names:
+        if name in bindings:
+            return bindings[name]
+    where = domain.bindings_file.name if domain.bindings_file else "bindings.yaml, which the domain does not have yet"
+    raise TaskRefused(f"{task.intent} has no binding: say under {' or '.join(names)} of {where} where its data lies")
+
+
+def binding_names(domain: Domain, task: TaskSchema) -> tuple[str, ...]:
+    """Names under which a task's binding may stand, the most special first."""
+    entity = domain.glossary().entity(task.entity)
+    return tuple(dict.fromkeys(name for name in (task.intent, task.target, entity) if name))
+
+
+def _surroundings(
+    domain: Domain, task: TaskSchema, binding: Binding, environment: Mapping[str, str] | None, clock: Clock
+) -> Surroundings:
+    home = (domain.resolved_settings().home / domain.name).resolve()
+    folder = domain.folder.resolve()
+    folders = {"domain": str(folder), "home": str(home / "data")}
+    return Surroundings(
+        domain=domain.name,
+        folder=folder,
+        work=home / "executions" / task.intent,
+        placeholders=placeholders_of(binding.model_dump_json(), os.environ if environment is None else environment, folders),
+        now=clock.now,
+        sleep=clock.sleep,
+        started=clock.now(),
+    )
