@@ -92,7 +92,7 @@ class ServiceUnavailable(ServiceError, Transient):
 
 
 class RateLimited(ServiceError, Transient):
-    """429. ``retry_after`` in seconds, None where the service did not say."""
+    """429, or 5xx that says when to come back. ``retry_after`` in seconds, None where the service did not say."""
 
     def __init__(self, message: str, retry_after: float | None = None):
         self.retry_after = retry_after

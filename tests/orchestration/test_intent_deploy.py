@@ -28,7 +28,7 @@ api_logs:
 STATEMENTS = (
     "- Sync customer orders to the data lake every day at 9:00\n",
     "- 每小时拉取API日志\n",
-    "- Export the sales report every day at 10:00\n",
+    "- Export customer orders every day at 10:00\n",
 )
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -81,11 +81,10 @@ def test_deploying_follows_the_documents(domain: Path, tmp_path: Path) -> None:
     code, first = deploy(domain)
     assert code == 1
     assert {task: row["action"] for task, row in first.items()} == {
-        "sync_orders_datalake": "created", "fetch_api_logs": "created", "export_sales_report": "refused",
+        "sync_orders_datalake": "created", "fetch_api_logs": "created", "export_orders": "refused",
     }  # fmt: skip
     assert (
-        "no executor for the action 'export'; known actions: enrich, fetch, sync, validate"
-        in first["export_sales_report"]["reason"]
+        "no executor for the action 'export'; known actions: enrich, fetch, sync, validate" in first["export_orders"]["reason"]
     )
     once = {
         "claims-sync_orders_datalake": [("sync-orders-datalake", "0 9 * * *", "Europe/Berlin")],
@@ -111,7 +110,7 @@ def test_deploying_follows_the_documents(domain: Path, tmp_path: Path) -> None:
     assert {task: row["action"] for task, row in changed.items()} == {
         "sync_orders_datalake": "changed", "fetch_api_logs": "unchanged",
     }  # fmt: skip
-    rule = "FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=20;BYMINUTE=0;BYSECOND=0"
+    rule = "DTSTART:20200101T000000\nFREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=20;BYMINUTE=0;BYSECOND=0"
     assert schedules()["claims-sync_orders_datalake"] == [("sync-orders-datalake", rule, "Europe/Berlin")]
     assert deployments()["claims-sync_orders_datalake"].id == before["claims-sync_orders_datalake"][0]
     assert deploy(domain)[1]["sync_orders_datalake"]["action"] == "unchanged"

@@ -14,7 +14,7 @@ from uuid import UUID
 from kickwheel.cli.up import POOL
 from kickwheel.domain_folder import Domain
 from kickwheel.errors import InputError
-from kickwheel.execution.deployments import FLOW, Change, Place, Standing, Wanted, decide, domain_tag
+from kickwheel.execution.deployments import FLOW, Change, Place, Standing, Wanted, anchored, decide, domain_tag
 from kickwheel.execution.execute import tasks_of
 from kickwheel.execution.registry import ExecutorRegistry
 from schemas.task import Schedule
@@ -130,7 +130,7 @@ def _theirs(schedule: Schedule) -> CronSchedule | RRuleSchedule:
 
     if schedule.cron is not None:
         return CronSchedule(cron=schedule.cron, timezone=schedule.zone)
-    return RRuleSchedule(rrule=schedule.rrule or "", timezone=schedule.zone)
+    return RRuleSchedule(rrule=anchored(schedule).rrule or "", timezone=schedule.zone)
 
 
 def _ours(schedule: object) -> Schedule | None:

@@ -15,6 +15,7 @@ from kickwheel.domain_folder import Domain
 from kickwheel.execution.execute import refusal
 from kickwheel.execution.registry import ExecutorRegistry
 from kickwheel.intent.fire_times import fire_times
+from kickwheel.intent.recurrence_rule import ANCHOR
 from schemas.task import Schedule, TaskCatalog
 
 TAG = "kickwheel"
@@ -143,8 +144,15 @@ def _wanted(domain: Domain, task: str, schedule: Schedule | None, description: s
     )
 
 
+def anchored(schedule: Schedule) -> Schedule:
+    """The schedule as Prefect stores it: it writes its anchor, which is ours too, before every rule that has none."""
+    if schedule.rrule is None or "DTSTART" in schedule.rrule:
+        return schedule
+    return Schedule(rrule=f"{ANCHOR}\n{schedule.rrule}", zone=schedule.zone)
+
+
 def _same(wanted: Wanted, standing: Standing) -> bool:
-    schedules = ((wanted.slug, wanted.schedule),) if wanted.schedule else ()
+    schedules = ((wanted.slug, anchored(wanted.schedule)),) if wanted.schedule else ()
     return (
         standing.schedules == schedules
         and standing.unreadable == 0

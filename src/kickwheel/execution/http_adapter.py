@@ -21,14 +21,6 @@ FIRST_WAIT_S = 1.0
 _TRANSIENT_4XX = (408, 409, 425)
 
 
-class _Unavailable(ServiceUnavailable):
-    """5xx; ``retry_after`` in seconds, None where the service did not say."""
-
-    def __init__(self, message: str, retry_after: float | None = None):
-        self.retry_after = retry_after
-        super().__init__(message)
-
-
 class HttpPages:
     """Iterates over pages, each a list of records. Placeholders are filled in here and hidden in every error."""
 
@@ -127,11 +119,11 @@ class HttpPages:
         if reply.status_code == 200:
             return reply
         what = self._say(f"answered {reply.status_code} {reply.reason_phrase}: {reply.text[:200]}")
-        now = self._surroundings.now().astimezone(UTC)
-        if reply.status_code == 429:
-            raise RateLimited(what, retry_after(reply.headers.get("retry-after"), now))
+        wait = retry_after(reply.headers.get("retry-after"), self._surroundings.now().astimezone(UTC))
+        if reply.status_code == 429 or (reply.status_code >= 500 and wait is not None):
+            raise RateLimited(what, wait)
         if reply.status_code >= 500 or reply.status_code in _TRANSIENT_4XX:
-            raise _Unavailable(what, retry_after(reply.headers.get("retry-after"), now))
+            raise ServiceUnavailable(what)
         if reply.is_redirect:
             what = self._say(
                 f"redirects to {urlsplit(reply.headers.get('location', '')).netloc}: put that address in the binding"
@@ -185,4 +177,4 @@ def _at(body: Any, path: str) -> Any:
 
 def _asked_wait(error: BaseException | None) -> float | None:
     """Seconds that the service asks to wait; None: it does not say."""
-    return error.retry_after if isinstance(error, RateLimited | _Unavailable) else None
+    return error.retry_after if isinstance(error, RateLimited) else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kickwheel.domain import Domain, load_domain, scaffold_domain
-from kickwheel.execution.deployments import Change, Place, Standing, Wanted, decide, fields_of
+from kickwheel.execution.deployments import Change, Place, Standing, Wanted, anchored, decide, fields_of
 from kickwheel.execution.execute import tasks_of
 from kickwheel.execution.fetch import FetchExecutor
 from kickwheel.execution.registry import ExecutorRegistry
@@ -40,7 +40,7 @@ def decided(domain: Domain, standing: list[Standing], catalog: TaskCatalog | Non
 
 
 def deployed(wanted: Wanted) -> Standing:
-    schedules = ((wanted.slug, wanted.schedule),) if wanted.schedule else ()
+    schedules = ((wanted.slug, anchored(wanted.schedule)),) if wanted.schedule else ()
     return Standing(id=wanted.task, name=wanted.name, schedules=schedules, fields=fields_of(wanted))
 
 
