@@ -15,6 +15,7 @@ from kickwheel.execution.placeholders import placeholders_of
 from kickwheel.execution.ports import Executor, Surroundings
 from kickwheel.execution.registry import ExecutorRegistry
 from kickwheel.intent.mapping import map_requirements
+from kickwheel.intent.recogniser_adapter import open_recogniser
 from schemas.execution import ExecutionPlan, ExecutionResult
 from schemas.task import TaskCatalog, TaskSchema
 
@@ -34,17 +35,26 @@ class Clock:
 def tasks_of(domain: Domain, now: datetime) -> TaskCatalog:
     """The domain's tasks as its documents have them now: the one place that says where tasks come from.
 
+    A model is asked only where it has a say in what is a task: what it suggests for statements that the rules refuse has none.
+
     Raises:
         InputError: a document does not hold.
+        ServiceError: the model does not answer.
     """
-    return map_requirements(
-        domain.requirement_files,
-        domain=domain.name,
-        zone=domain.zone,
-        glossary=domain.glossary(),
-        now=now,
-        min_interval_minutes=domain.resolved_settings().intent.min_interval_minutes,
-    )
+    settings, glossary = domain.resolved_settings(), domain.glossary()
+    rules_decide = settings.intent.recogniser == "hybrid" and not settings.intent.second_opinion
+    with open_recogniser(
+        settings, glossary, domain=domain.name, knowledge=domain.knowledge, choice="rules" if rules_decide else None
+    ) as recogniser:
+        return map_requirements(
+            domain.requirement_files,
+            domain=domain.name,
+            zone=domain.zone,
+            glossary=glossary,
+            now=now,
+            recogniser=recogniser,
+            min_interval_minutes=settings.intent.min_interval_minutes,
+        )
 
 
 def find_task(catalog: TaskCatalog, name: str) -> TaskSchema:
