@@ -1,4 +1,4 @@
-"""Requirement documents: Markdown or plain text in, statements with line and quote out.
+"""Requirement documents: Markdown, plain text, or what converts to Markdown in; statements with line and quote out.
 
 A document is prose, lists and tables. Every sentence is a statement; headings, code and block quotes are not read.
 Lines ``Key: value`` below a statement (a nested list item, a following line, a table column) say more about it::
@@ -7,6 +7,7 @@ Lines ``Key: value`` below a statement (a nested list item, a following line, a 
       - 意图：sync_orders
       - 说明：copy or refresh customer orders into the data lake
       - 槽位：date（日期）；region（名称，例如 华东、EMEA）
+      - 说法：“把昨天的订单同步到湖里”；“resend the orders of EMEA”
 
 Front matter (YAML between ``---`` lines) may name ``zone``, ``title`` and ``owner``.
 """
@@ -14,7 +15,7 @@ Front matter (YAML between ``---`` lines) may name ``zone``, ``title`` and ``own
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,11 +25,12 @@ from markdown_it.token import Token
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from kickwheel.errors import InputError
+from kickwheel.intent.document_conversion import CONVERTERS, to_markdown
 from kickwheel.intent.sentences import split_sentences
 from kickwheel.intent.zones import zone
 from kickwheel.yaml_document import parse_yaml
 
-FieldName = Literal["intent", "description", "slots", "zone", "schedule", "qualifier"]
+FieldName = Literal["intent", "description", "slots", "zone", "schedule", "qualifier", "phrasings"]
 _KEYS: dict[str, FieldName] = {
     "intent": "intent", "意图": "intent",
     "description": "description", "meaning": "description", "说明": "description", "描述": "description", "含义": "description",
@@ -37,9 +39,14 @@ _KEYS: dict[str, FieldName] = {
     "schedule": "schedule", "when": "schedule", "cron": "schedule",
     "执行时间": "schedule", "时间": "schedule", "频率": "schedule", "调度": "schedule",
     "qualifier": "qualifier", "限定": "qualifier",
+    "examples": "phrasings", "example": "phrasings", "phrasings": "phrasings",
+    "示例": "phrasings", "例句": "phrasings", "说法": "phrasings",
 }  # fmt: skip
 _STATEMENT_COLUMNS = {"requirement", "requirements", "statement", "task", "what", "需求", "任务", "要求", "语句"}
 _FIELD_LINE = re.compile(rf"\s*({'|'.join(_KEYS)})\s*[:：]\s*(\S.*)", re.IGNORECASE)
+_LIST_HEAD = re.compile(rf"({'|'.join(key for key, name in _KEYS.items() if name == 'phrasings')})\s*[:：]", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-•·]|\*(?!/|\s+[\d*])|\d+[.)、])\s*(?=\D)")
+"""What stands before a list item; not the star that a cron expression begins with."""
 _MARKDOWN, _TEXT = {".md", ".markdown"}, {".txt", ""}
 
 
@@ -81,26 +88,38 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a file.
+    """Read a file. Lines are the file's own; those of a converted one are lines of :func:`document_text`.
 
     Raises:
-        InputError: missing, not UTF-8, of a kind that is not read, or with front matter that does not hold.
+        InputError: as :func:`document_text`; or front matter, or a line below a statement, that does not hold.
+    """
+    return parse_document(document_text(path), str(path), markdown=path.suffix.lower() not in _TEXT)
+
+
+def document_text(path: Path) -> str:
+    """The text in which statements are looked for: Markdown, or plain text as it stands.
+
+    Raises:
+        InputError: missing, not UTF-8, of a kind that is not read, or it can't be converted.
     """
     if not path.is_file():
         raise InputError("there is no such document", file=path)
-    if path.suffix.lower() not in _MARKDOWN | _TEXT:
-        raise InputError(f"{path.suffix} files are not read: save it as Markdown (.md) or plain text (.txt)", file=path)
+    suffix = path.suffix.lower()
+    if suffix in CONVERTERS:
+        return to_markdown(path)
+    if suffix not in _MARKDOWN | _TEXT:
+        known = ", ".join(sorted(filter(None, _MARKDOWN | _TEXT | CONVERTERS.keys())))
+        raise InputError(f"{path.suffix} files are not read: save it as one of {known}", file=path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", file=path) from error
-    return parse_document(text, str(path), markdown=path.suffix.lower() in _MARKDOWN)
 
 
 def parse_document(text: str, name: str, *, markdown: bool) -> Document:
     """Read a document's text. In plain text every line stands for itself."""
     front, body, first_line = _front_matter(text, name)
-    pieces = list(_markdown_lines(body) if markdown else _text_lines(body))
+    pieces = _with_listed_phrasings(_markdown_lines(body) if markdown else _text_lines(body))
     statements: list[Statement] = []
     for piece in pieces:
         line, content = piece.lines[0][1], piece.text
@@ -136,17 +155,34 @@ class Piece:
     """Offset in the text and line (from 0) that begins there."""
     fields: dict[FieldName, str] = field(default_factory=dict)
     """What a table row says about it."""
+    depth: int = 0
+    """How deep it is nested in lists."""
 
     def line_at(self, offset: int) -> int:
         """Line of an offset."""
         return [line for start, line in self.lines if start <= offset][-1]
 
 
+def _with_listed_phrasings(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """A list below ``Examples:`` becomes one field line: its items are what users say, not statements."""
+    head: Piece | None = None
+    listed: list[str] = []
+    for piece in [*pieces, None]:
+        if piece and head and piece.depth > head.depth and not _FIELD_LINE.fullmatch(piece.text):
+            listed.append(piece.text.rstrip(";；"))
+            continue
+        if head:
+            yield replace(head, text=f"{head.text} {'; '.join(listed)}".strip())
+        head, listed = (piece if piece and _LIST_HEAD.fullmatch(piece.text) else None), []
+        if piece and not head:
+            yield piece
+
+
 def _text_lines(body: str) -> Iterator[Piece]:
     for number, line in enumerate(body.splitlines()):
-        content = re.sub(r"^\s*(?:[-*•·]|\d+[.)、])\s*(?=\D)", "", line).strip()
+        content = _BULLET.sub("", line).strip()
         if content:
-            yield Piece(content, [(0, number)])
+            yield Piece(content, [(0, number)], depth=len(line) - len(line.lstrip()))
 
 
 def _markdown_lines(body: str) -> Iterator[Piece]:
@@ -172,13 +208,13 @@ def _inline_lines(token: Token) -> Iterator[Piece]:
     for number, line in enumerate(_plain(token).split("\n"), start=first):
         line = line.strip()
         if text and (_FIELD_LINE.fullmatch(line) or _FIELD_LINE.fullmatch(text)):
-            yield Piece(text, lines)
+            yield Piece(text, lines, depth=token.level)
             text, lines = "", []
         if text and text[-1] < "⺀" and line[:1] < "⺀":
             text += " "
         lines.append((len(text), number))
         text += line
-    yield Piece(text, lines)
+    yield Piece(text, lines, depth=token.level)
 
 
 def _table_rows(tokens: list[Token]) -> Iterator[Piece]:

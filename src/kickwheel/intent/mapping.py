@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 from kickwheel.errors import InputError
 from kickwheel.intent.documents import Document, Statement, read_document
 from kickwheel.intent.glossary import Glossary
+from kickwheel.intent.phrasing_lines import read_phrasings
 from kickwheel.intent.ports import Recognised, Recogniser, Refused
 from kickwheel.intent.rules import RulesRecogniser
 from kickwheel.intent.schedule_writing import write_schedule
@@ -32,6 +33,7 @@ def map_requirements(
     now: datetime,
     recogniser: Recogniser | None = None,
     min_interval_minutes: int = 5,
+    versions: Mapping[uuid.UUID, str] | None = None,
 ) -> TaskCatalog:
     """Map documents.
 
@@ -39,6 +41,7 @@ def map_requirements(
         zone: of times for which neither the statement nor its document names one; None: those are rejected.
         now: the time that words are read at; the rules' answers don't depend on it.
         recogniser: default: the rules.
+        versions: of the tasks that are published, by id.
 
     Raises:
         InputError: a document can't be read, or a line below a statement does not hold.
@@ -51,14 +54,21 @@ def map_requirements(
         zone=zone,
         recogniser=recogniser or RulesRecogniser(glossary),
         min_interval_minutes=min_interval_minutes,
+        versions=versions,
     )
 
 
 def map_documents(
-    documents: Sequence[Document], *, domain: str, zone: str | None, recogniser: Recogniser, min_interval_minutes: int = 5
+    documents: Sequence[Document],
+    *,
+    domain: str,
+    zone: str | None,
+    recogniser: Recogniser,
+    min_interval_minutes: int = 5,
+    versions: Mapping[uuid.UUID, str] | None = None,
 ) -> TaskCatalog:
     """As :func:`map_requirements`, from documents that were read."""
-    mapper = _Mapper(domain, zone, recogniser, min_interval_minutes)
+    mapper = _Mapper(domain, zone, recogniser, min_interval_minutes, versions or {})
     recogniser.prepare([_text(statement) for document in documents for statement in document.statements])
     found = [
         outcome
@@ -86,11 +96,12 @@ class _Mapper:
     zone: str | None
     recogniser: Recogniser
     min_interval_minutes: int
+    versions: Mapping[uuid.UUID, str]
 
     def outcomes(self, document: Document, statement: Statement) -> list[TaskSchema | Rejection]:
         """Tasks and rejections of one statement."""
         found = self.recogniser.recognise(_text(statement))
-        if statement.fields.keys() & {"intent", "slots", "description", "qualifier"} and len(found) > 1:
+        if statement.fields.keys() & {"intent", "slots", "description", "qualifier", "phrasings"} and len(found) > 1:
             raise InputError(
                 f"{len(found)} tasks are named, so it is unclear whose intent and slots follow: write a statement for each",
                 file=statement.document,
@@ -106,13 +117,15 @@ class _Mapper:
             schedule = self._schedule(document, statement, found)
         except TimeRefused as refused:
             return Rejection(source=source, reason=refused.reason, question=str(refused))
-        fields = {name: field.value for name, field in statement.fields.items()}
+        fields = {name: line.value for name, line in statement.fields.items()}
         qualifier = fields.get("qualifier", "")
         identity = task_id(self.domain, found.action, found.target or found.entity, qualifier)
         named = fields.get("intent", "").strip("` ")
         slots = read_slots(statement.fields["slots"], statement.document) if "slots" in statement.fields else ()
+        said = statement.fields.get("phrasings")
         try:
             return TaskSchema(
+                version=self.versions.get(identity, "1.0.0"),
                 id=identity,
                 intent=named or f"{found.action}_{found.target or 'unknown_' + identity.hex[:8]}",
                 action=found.action,
@@ -120,6 +133,7 @@ class _Mapper:
                 target=found.target,
                 qualifier=qualifier,
                 description=fields.get("description", statement.quote),
+                phrasings=read_phrasings(said, statement.document) if said else (),
                 slots=slots,
                 schedule=schedule,
                 notes=found.time.notes,

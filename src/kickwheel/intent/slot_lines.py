@@ -1,4 +1,7 @@
-"""The slots of a statement, as an analyst writes them: ``date; region (name, e.g. 华东, EMEA); format (enum: csv, pdf)``."""
+"""The slots of a statement, as an analyst writes them.
+
+``date; region (name, e.g. 华东, EMEA); format (enum: csv, pdf); sku (code, pattern [A-Z]{3}-\\d+, e.g. SKU-104)``
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pydantic import ValidationError
 
 from kickwheel.errors import InputError
 from kickwheel.intent.documents import Field
+from kickwheel.intent.slot_values import told
 from schemas.task import SlotSpec, SlotType
 
 _TYPES: dict[str, SlotType] = {
@@ -15,7 +19,12 @@ _TYPES: dict[str, SlotType] = {
     "文本": "text", "日期": "date", "名称": "name", "编码": "code", "枚举": "enum",
 }  # fmt: skip
 _SLOT = re.compile(r"`?([^\s()（）`]+)`?\s*(?:[(（](.*)[)）])?")
-_EXAMPLES = re.compile(r"\s*(?:e\.g\.|for example|such as|例如|比如|如)\s*[:：]?\s*", re.IGNORECASE)
+_EXAMPLE_WORD = r"(?:e\.g\.|for example|such as|例如|比如|如)"
+_EXAMPLES = re.compile(rf"\s*{_EXAMPLE_WORD}\s*[:：]?\s*", re.IGNORECASE)
+_PATTERN = re.compile(
+    rf"(?:^|[,，;；])\s*(?:pattern|模式|正则表达式|正则)(?:\s*[:：=]\s*|\s+)(?P<pattern>\S.*?)\s*(?=[,，;；]\s*{_EXAMPLE_WORD}|$)",
+    re.IGNORECASE,
+)
 
 
 def read_slots(line: Field, document: str) -> tuple[SlotSpec, ...]:
@@ -37,7 +46,11 @@ def _slot(text: str, line: Field, document: str) -> SlotSpec:
     matched = _SLOT.fullmatch(text)
     if not matched:
         raise InputError(f"{text!r} is no slot: expected 'name (type, e.g. …)'", file=document, line=line.line, field="slots")
-    name, details = matched[1], matched[2] or ""
+    name, details, pattern = matched[1], matched[2] or "", ""
+    if stated := _PATTERN.search(details):
+        pattern = stated["pattern"]
+        details = f"{details[: stated.start()]}{details[stated.end() :]}".lstrip(" ,，;；")
+        _check_pattern(name, pattern, line, document)
     head, *rest = _EXAMPLES.split(details, maxsplit=1)
     first, separator, remainder = _cut(head)
     kind, description = _TYPES.get(first.lower()), remainder
@@ -50,9 +63,21 @@ def _slot(text: str, line: Field, document: str) -> SlotSpec:
     if kind == "enum" and not values:
         raise InputError(f"slot {name!r} is an enum without values", file=document, line=line.line, field="slots")
     try:
-        return SlotSpec(name=name, type=kind, description=description.strip(" ,，"), values=values)
+        slot = SlotSpec(name=name, type=kind, description=description.strip(" ,，"), values=values, pattern=pattern)
     except ValidationError as error:
         problem = f"slot {name!r}: names are lower-case letters, digits and _"
+        raise InputError(problem, file=document, line=line.line, field="slots") from error
+    broken = next(filter(None, (told(value, slot) for value in values)), None)
+    if broken:
+        raise InputError(f"its own example breaks the pattern: {broken}", file=document, line=line.line, field="slots")
+    return slot
+
+
+def _check_pattern(name: str, pattern: str, line: Field, document: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        problem = f"slot {name!r}: {pattern!r} is no regular expression: {error}"
         raise InputError(problem, file=document, line=line.line, field="slots") from error
 
 

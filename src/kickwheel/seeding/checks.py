@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kickwheel.probe.tokens import normal_form
+from kickwheel.intent.slot_values import broken_rule
 from schemas.frame import OUT_OF_SCOPE, Frame
-from schemas.task import SlotSpec, TaskCatalog
+from schemas.task import TaskCatalog
 
 
 def failed_checks(text: str, frame: Frame, catalog: TaskCatalog, independent: Frame) -> tuple[str, ...]:
@@ -18,6 +18,7 @@ def failed_rules(text: str, frame: Frame, catalog: TaskCatalog) -> tuple[str, ..
         return ("unknown_intent",)
     specs = {spec.name: spec for spec in catalog.slots_of(frame.intent)}
     names = [slot.name for slot in frame.slots]
+    values = {broken_rule(slot.value, specs[slot.name]) for slot in frame.slots if slot.name in specs}
     broken = {
         "foreign_slot": any(name not in specs for name in names),
         "repeated_slot": len(set(names)) < len(names),
@@ -25,7 +26,8 @@ def failed_rules(text: str, frame: Frame, catalog: TaskCatalog) -> tuple[str, ..
         "blank_slot": any(not _says_something(slot.value) for slot in frame.slots),
         "ragged_slot": any(slot.value != slot.value.strip() for slot in frame.slots),
         "whole_text": any(slot.value.strip() == text.strip() for slot in frame.slots),
-        "value_not_allowed": any(not _allowed(slot.value, specs.get(slot.name)) for slot in frame.slots),
+        "value_not_allowed": "value_not_allowed" in values,
+        "pattern": "pattern" in values,
     }
     return tuple(name for name, holds in broken.items() if holds)
 
@@ -40,9 +42,3 @@ def disagreements(frame: Frame, independent: Frame) -> tuple[str, ...]:
 def _says_something(value: str) -> bool:
     """A date of ``-`` or a region of ``…`` is empty, whatever its length."""
     return any(char.isalnum() for char in value)
-
-
-def _allowed(value: str, spec: SlotSpec | None) -> bool:
-    if spec is None or spec.type != "enum" or not spec.values:
-        return True
-    return normal_form(value) in {normal_form(allowed) for allowed in spec.values}

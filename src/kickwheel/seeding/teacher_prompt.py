@@ -23,6 +23,7 @@ PROMPT_TOKENS = 700
 
 _EXAMPLE_CODE_POINTS = 200
 _DESCRIPTION_CODE_POINTS = 90
+_PHRASING_TOKENS = 25  # an intent: with a dozen of them, most of the budget is still left for labelled rows
 _SHOWN_REPLY_CODE_POINTS = 300
 _SLOT_CODE_POINTS = 80  # as in frame_json_schema
 
@@ -111,7 +112,20 @@ def _instruction(catalog: TaskCatalog) -> str:
 
 def _line(task: TaskSchema) -> str:
     slots = ", ".join(slot.name for slot in task.slots)
-    return f"{task.intent} ({slots}): {task.description[:_DESCRIPTION_CODE_POINTS]}"
+    line = f"{task.intent} ({slots}): {task.description[:_DESCRIPTION_CODE_POINTS]}"
+    said = _phrasings(task)
+    return f"{line}, e.g. {said}" if said else line
+
+
+def _phrasings(task: TaskSchema) -> str:
+    """The first phrasings of the requirement, whole ones, as far as their share of the budget goes."""
+    said, left = [], _PHRASING_TOKENS
+    for phrasing in task.phrasings:
+        left -= estimated_tokens(phrasing)
+        if left < 0:
+            break
+        said.append(json.dumps(phrasing, ensure_ascii=False))
+    return "; ".join(said)
 
 
 def _shot(row: Utterance) -> list[Message]:

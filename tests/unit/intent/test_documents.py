@@ -96,12 +96,16 @@ def test_same_field_twice_is_an_error_with_its_line() -> None:
 
 
 def test_in_plain_text_every_line_stands_for_itself() -> None:
-    document = parse_document("- 每小时拉取API日志\n\n2) Sync orders. Check stock?\n3点校验库存\n", "doc.txt", markdown=False)
+    text = "- 每小时拉取API日志\n\n2) Sync orders. Check stock?\n3点校验库存\n*/15 * * * * 校验库存\n* * * * * 校验\n* 校验\n"
+    document = parse_document(text, "doc.txt", markdown=False)
     assert [(s.line, s.quote) for s in document.statements] == [
         (1, "每小时拉取API日志"),
         (3, "Sync orders"),
         (3, "Check stock?"),
         (4, "3点校验库存"),
+        (5, "*/15 * * * * 校验库存"),
+        (6, "* * * * * 校验"),
+        (7, "校验"),
     ]
 
 
@@ -122,9 +126,9 @@ def test_sentences_end_where_people_end_them(text: str, sentences: list[str]) ->
 def test_unreadable_documents_are_input_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such document"):
         read_document(tmp_path / "none.md")
-    (tmp_path / "a.pdf").write_bytes(b"%PDF")
-    with pytest.raises(InputError, match="Markdown"):
-        read_document(tmp_path / "a.pdf")
+    (tmp_path / "a.xlsx").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"\.docx.*\.md.*\.pdf"):
+        read_document(tmp_path / "a.xlsx")
     (tmp_path / "gbk.md").write_bytes("同步订单".encode("gbk"))
     with pytest.raises(InputError, match="not UTF-8"):
         read_document(tmp_path / "gbk.md")

@@ -41,6 +41,13 @@ def test_task_keeps_its_place_and_says_how_users_ask_for_it(tmp_path: Path) -> N
     assert (Path(source.document).name, source.line, source.quote) == ("doc.md", 3, "每日9点同步用户订单至数据湖")
 
 
+def test_task_keeps_phrasings_and_patterns(tmp_path: Path) -> None:
+    text = "- 校验库存\n  - 说法：“查一下 SKU-1 的库存”；“stock of SKU-2?”\n  - 槽位：sku（编码，模式 [A-Z]{3}-\\d+）\n"
+    task = only(mapped(tmp_path, text))
+    assert task.phrasings == ("查一下 SKU-1 的库存", "stock of SKU-2?")
+    assert [(slot.name, slot.pattern) for slot in task.slots] == [("sku", r"[A-Z]{3}-\d+")]
+
+
 def test_intent_is_action_and_target_where_none_is_named(tmp_path: Path) -> None:
     task = only(mapped(tmp_path, "每日9点同步用户订单至数据湖"))
     assert (task.intent, task.description) == ("sync_orders_datalake", "每日9点同步用户订单至数据湖")
@@ -119,6 +126,9 @@ def test_unknown_entity_is_a_task_without_target(tmp_path: Path) -> None:
         ("同步用户订单\n意图：a_b\n\n校验库存\n意图：a_b\n", 4, "already names"),
         ("同步用户订单和库存\n意图：a_b\n", 1, "2 tasks"),
         ("同步用户订单\n槽位：日期\n", 2, "lower-case"),
+        ("同步用户订单\n\n说法：；\n", 3, "no phrasing"),
+        ("同步用户订单和库存\n说法：再来\n", 1, "2 tasks"),
+        ("校验库存\n槽位：sku（编码，模式 [A-Z）\n", 2, "no regular expression"),
     ],
 )
 def test_line_that_does_not_hold_is_an_error_with_its_place(tmp_path: Path, text: str, line: int, why: str) -> None:

@@ -35,6 +35,23 @@ def test_enum_holds_its_values() -> None:
     assert read("format (enum: csv, pdf)") == (SlotSpec(name="format", type="enum", values=("csv", "pdf")),)
 
 
+@pytest.mark.parametrize(
+    ("text", "slot"),
+    [
+        ("sku (code, pattern [A-Z]{3}-\\d{1,5})", SlotSpec(name="sku", type="code", pattern=r"[A-Z]{3}-\d{1,5}")),
+        (
+            "sku (code, article number, pattern: (?:A|B)-\\d+, e.g. A-7, B-10)",
+            SlotSpec(name="sku", type="code", description="article number", values=("A-7", "B-10"), pattern=r"(?:A|B)-\d+"),
+        ),
+        ("sku（编码，模式：[A-Z]+，例如 AB）", SlotSpec(name="sku", type="code", values=("AB",), pattern="[A-Z]+")),
+        ("city (pattern \\D+)", SlotSpec(name="city", pattern=r"\D+")),
+        ("who (patterned paper)", SlotSpec(name="who", description="patterned paper")),
+    ],
+)
+def test_pattern_stands_among_the_details(text: str, slot: SlotSpec) -> None:
+    assert read(text) == (slot,)
+
+
 @pytest.mark.parametrize("text", ["none", "无", "-"])
 def test_none_names_no_slots(text: str) -> None:
     assert read(text) == ()
@@ -48,6 +65,8 @@ def test_none_names_no_slots(text: str) -> None:
         ("format (enum)", "without values"),
         ("two words", "no slot"),
         ("Date", "lower-case"),
+        ("sku (code, pattern [A-Z)", "no regular expression"),
+        ("sku（编码，模式 [A-Z]{3}-\\d+，例如 WH-3）", "'WH-3' does not match"),
     ],
 )
 def test_what_is_no_slot_names_document_line_and_field(text: str, why: str) -> None:

@@ -53,6 +53,16 @@ def test_an_enum_slot_takes_its_values_in_any_width_or_case() -> None:
     assert failed_rules(text, Frame.from_values(text, "export_report", {"format": "docx"}), catalog) == ("value_not_allowed",)
 
 
+@pytest.mark.parametrize(
+    ("value", "broken"), [("SKU-104", ()), ("ＳＫＵ-104", ()), ("sku-104", ("pattern",)), ("SKU-104b", ("pattern",))]
+)
+def test_a_pattern_is_matched_by_the_whole_value(value: str, broken: tuple[str, ...]) -> None:
+    spec = SlotSpec(name="sku", type="code", pattern=r"[A-Z]{3}-\d+")
+    catalog = TaskCatalog(domain="d", tasks=(task(1, "validate_inventory", spec),))
+    text = f"查一下 {value} 的库存"
+    assert failed_rules(text, Frame.from_values(text, "validate_inventory", {"sku": value}), catalog) == broken
+
+
 def test_agreement_needs_intent_and_every_slot() -> None:
     label = frame(region="EMEA", date="yesterday")
     assert failed_checks(TEXT, label, CATALOG, label) == ()

@@ -41,6 +41,15 @@ def test_the_system_message_names_every_intent_with_its_slots() -> None:
     assert "out_of_scope ()" in system
 
 
+def test_the_system_message_shows_whole_phrasings_as_far_as_their_budget_goes() -> None:
+    said = ("resend the orders", "把昨天的订单同步到湖里", "resend them once more")
+    spoken = task(1, "sync_orders").model_copy(update={"phrasings": said})
+    silent = task(2, "fetch_logs").model_copy(update={"phrasings": ("很长的说法" * 9,)})
+    lines = TeacherPrompt(TaskCatalog(domain="d", tasks=(spoken, silent)), [], few_shot=0).request("x").messages[0].content
+    assert 'sync_orders (): sync_orders, e.g. "resend the orders"\n' in lines
+    assert "fetch_logs (): fetch_logs\n" in lines
+
+
 def test_the_prompt_keeps_its_budget_with_many_intents_and_long_examples() -> None:
     slots = [SlotSpec(name=f"slot_{n}") for n in range(3)]
     wide = TaskCatalog(domain="d", tasks=tuple(task(n, f"fetch_thing_{n}", *slots) for n in range(12)))
