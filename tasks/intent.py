@@ -8,6 +8,7 @@ from prefect import task
 
 from kickwheel.intent import map_requirements
 from kickwheel.intent.recogniser_adapter import open_recogniser
+from kickwheel.registry import published_versions
 from schemas.task import TaskCatalog
 from tasks import policies
 from tasks.progress import progress_of
@@ -33,4 +34,5 @@ def map_documents(place: Place) -> TaskCatalog:
             now=datetime.now(UTC),
             recogniser=recogniser,
             min_interval_minutes=settings.intent.min_interval_minutes,
+            versions=published_versions(domain.folder),
         )

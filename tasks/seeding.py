@@ -7,6 +7,7 @@ from pathlib import Path
 from prefect import task
 
 from kickwheel.lineage import starting_rows
+from kickwheel.seeding.carried_rows import carried_rows
 from kickwheel.seeding.rounds import RoundOutcome, SeedingInputs, run_round
 from kickwheel.seeding.seed_set import assemble_seed_set
 from kickwheel.tracking.runs_adapter import RunRecorder
@@ -41,12 +42,16 @@ def assemble(place: Place, teacher: Endpoint, run: RunRecorder) -> SeedSet:
 
 def _inputs(place: Place) -> SeedingInputs:
     domain, before = place.domain, starting_rows(place.settings, place.domain, place.lap)
+    seeds, answers = domain.rows("seeds"), {row.id: row for row in domain.rows("review")}
+    if before:
+        current = answers | {row.id: row for row in seeds}
+        seeds = carried_rows(read_jsonl(Path(before.path), Utterance), current, place.catalog)
     return SeedingInputs(
         catalog=place.catalog,
-        seeds=read_jsonl(Path(before.path), Utterance) if before else domain.rows("seeds"),
+        seeds=seeds,
         pool=domain.rows("pool"),
         valid=domain.rows("valid"),
-        answers={row.id: row for row in domain.rows("review")},
+        answers=answers,
         folder=place.work("seeding"),
         label_log=place.label_log,
         settings=place.settings.seeding,

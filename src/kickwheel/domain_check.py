@@ -18,6 +18,9 @@ from kickwheel.intent.expectations import Expectation
 from kickwheel.intent.glossary import Glossary, load_glossary
 from kickwheel.intent.mapping import map_requirements
 from kickwheel.intent.normal_text import comparable
+from kickwheel.intent.slot_values import told
+from kickwheel.registry.journal import refuse_pending
+from kickwheel.registry.published import published_versions
 from kickwheel.yaml_document import YamlProblems
 from schemas.feedback import FeedbackCase
 from schemas.frame import OUT_OF_SCOPE, Frame
@@ -53,6 +56,8 @@ def check_domain(folder: Path) -> list[InputError]:
     if domain.feedback:
         problems += _feedback_problems(domain.feedback, feedback, catalog)
     problems += _leaks(domain, rows, feedback)
+    problems += _leaked_phrasings(catalog, domain, rows)
+    problems += _registry_problems(domain)
     problems += _review_problems(domain, rows)
     if domain.expected and domain.expected.is_file():
         _rows(domain.expected, Expectation, problems)
@@ -159,11 +164,13 @@ def _frame_problems(frame: Frame, path: Path, line: int, field: str, catalog: Ta
             f"unknown intent {frame.intent!r}; the requirements name: {known}", file=path, line=line, field=f"{field}.intent"
         )
         return
-    known_slots = [slot.name for slot in catalog.slots_of(frame.intent)]
+    specs = {slot.name: slot for slot in catalog.slots_of(frame.intent)}
     for number, slot in enumerate(frame.slots):
-        if slot.name not in known_slots:
-            problem = f"{frame.intent} has no slot {slot.name!r}; it has: {', '.join(known_slots) or 'none'}"
+        if slot.name not in specs:
+            problem = f"{frame.intent} has no slot {slot.name!r}; it has: {', '.join(specs) or 'none'}"
             yield DomainError(problem, file=path, line=line, field=f"{field}.slots.{number}.name")
+        elif broken := told(slot.value, specs[slot.name]):
+            yield DomainError(f"{frame.intent}: {broken}", file=path, line=line, field=f"{field}.slots.{number}.value")
 
 
 def _feedback_problems(path: Path, cases: Numbered[FeedbackCase], catalog: TaskCatalog | None) -> Iterator[InputError]:
@@ -207,6 +214,29 @@ def _leaks(domain: Domain, rows: dict[Split, Numbered[Utterance]], feedback: Num
             if first != split:
                 problem = f"this text stands in {place} ({first}) already: rows must not leak between splits"
                 yield DomainError(problem, file=path, line=line, field="text")
+
+
+def _leaked_phrasings(
+    catalog: TaskCatalog | None, domain: Domain, rows: dict[Split, Numbered[Utterance]]
+) -> Iterator[InputError]:
+    """Phrasings stand in the teacher's prompt: what is measured on must not be among them."""
+    said = {comparable(text): task for task in (catalog.tasks if catalog else ()) for text in task.phrasings}
+    for split in ("valid", "eval"):
+        for line, row in rows.get(split, []):
+            if task := said.get(comparable(row.text)):
+                place = f"{task.provenance[0].document}:{task.provenance[0].line}"
+                problem = f"this text is an example phrasing of {task.intent} ({place}): the teacher would be shown it"
+                yield DomainError(problem, file=domain.file_of(split), line=line, field="text")
+
+
+def _registry_problems(domain: Domain) -> Iterator[InputError]:
+    try:
+        refuse_pending(domain.folder)
+        published_versions(domain.folder)
+    except YamlProblems as error:
+        yield from error.problems
+    except InputError as error:
+        yield error
 
 
 def _review_problems(domain: Domain, rows: dict[Split, Numbered[Utterance]]) -> Iterator[InputError]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kickwheel import __version__
 from kickwheel.domain import Domain
+from kickwheel.registry import published_versions
 from kickwheel.settings import Settings
 from kickwheel.workspace import Lap, fingerprint, previous_lap
 from schemas.base import DataRef
@@ -32,8 +33,9 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
     common = (__version__, stage, domain.name, settings.seed)
     match stage:
         case "intent":
-            reader = _reader(settings, domain)
-            return fingerprint(*common, settings.intent, domain.zone, *domain.requirement_files, domain.glossary_file, *reader)
+            versions = sorted((str(task), version) for task, version in published_versions(domain.folder).items())
+            words = (*domain.requirement_files, domain.glossary_file)
+            return fingerprint(*common, settings.intent, domain.zone, versions, *words, *_reader(settings, domain))
         case "seeding":
             catalog, rows = lap.load("intent", TaskCatalog), starting_rows(settings, domain, lap)
             files = (domain.seeds, domain.pool, domain.valid, domain.review)

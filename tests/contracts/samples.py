@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping
 from functools import cache
 from uuid import UUID
@@ -11,6 +12,26 @@ from schemas.base import Contract, DataRef
 from schemas.execution import ExecutionPlan, ExecutionResult, RuleOutcome, WrittenData
 from schemas.feedback import Behaviour, CandidateTarget, DistillationRow, FeedbackCase, FeedbackEvent, Signal
 from schemas.frame import Frame, Prediction
+from schemas.registry import (
+    CatalogueDiff,
+    CatalogueRelease,
+    Impact,
+    Journal,
+    JournalEntry,
+    MigratedFile,
+    MigrationMap,
+    MigrationReport,
+    MigrationReviewRow,
+    PublishedSource,
+    PublishedTask,
+    ReleasedTask,
+    SplitCondition,
+    SplitPart,
+    TaskChange,
+    TaskDiff,
+    TouchedRows,
+)
+from schemas.task import Schedule, SlotSpec
 from schemas.utterance import Provenance, Utterance
 
 _TEXT = "把🚚 昨天的订单同步到 ２号仓 👩‍👩‍👧"
@@ -18,6 +39,93 @@ _WANTED = Frame.from_values(_TEXT, "sync_orders", {"date": "昨天", "region": "
 _OTHER = Frame(intent="out_of_scope")
 _PATIENT = Behaviour(dwell_s=9.5, scroll=0.95)
 _CROSS = Behaviour(dwell_s=1.2, scroll=0.1, bounced=True, back_and_return=3, corrected=True, turns=4)
+
+_TOUCHED = TouchedRows(split="eval", file="eval.jsonl", rows=2, ids=("eval-0001", "eval-0007"))
+_REGISTRY: tuple[Contract, ...] = (
+    PublishedTask(
+        version="1.2.0",
+        id=UUID(int=7),
+        intent="sync_orders",
+        action="sync",
+        entity="用户订单",
+        target="orders_datalake",
+        phrasings=("补一下订单",),
+        slots=(SlotSpec(name="sku", type="code", pattern=r"[A-Z]{3}-\d+"),),
+        schedule=Schedule(cron="0 9 * * *", zone="Asia/Shanghai"),
+        sources=(PublishedSource(document="requirements/订单.md", quote="每日9点同步用户订单至数据湖"),),
+    ),
+    CatalogueDiff(
+        domain="dataops",
+        published="1.2.0",
+        next="2.0.0",
+        level="major",
+        tasks=(
+            TaskDiff(
+                intent="refresh_orders",
+                previous_intent="sync_orders",
+                published="1.2.0",
+                next="2.0.0",
+                level="major",
+                changes=(
+                    TaskChange(kind="intent_renamed", level="major", before="sync_orders", after="refresh_orders"),
+                    TaskChange(kind="slot_added", level="minor", slot="region", after="name"),
+                ),
+            ),
+        ),
+        unchanged=9,
+        impact=Impact(
+            tasks=("refresh_orders",),
+            slots=("refresh_orders.region",),
+            rows=(),
+            evaluation=_TOUCHED,
+            feedback=None,
+            deployments=("sync_orders", "refresh_orders"),
+        ),
+    ),
+    CatalogueRelease(
+        version="2.0.0",
+        date=datetime.date(2026, 11, 29),
+        level="major",
+        tasks=(ReleasedTask(intent="fetch_logs", level="major", changes=("intent_removed: fetch_logs -> (none)",)),),
+    ),
+    MigrationMap(
+        rename={"a": "b"},
+        merge={"c": ("d", "e")},
+        split={"f": (SplitPart(into="g", when=SplitCondition(slot="region", values=("EMEA", "华东")), rows=("seeds-0001",)),)},
+        rename_slots={"a": {"region": "area"}},
+        drop_slots={"a": ("note",)},
+    ),
+    MigrationReport(
+        domain="dataops",
+        written=True,
+        resumed=False,
+        files=(
+            MigratedFile(
+                split="seeds",
+                file="seeds.jsonl",
+                rows=9,
+                changed=3,
+                set_aside=1,
+                taken_back=0,
+                moves={"a -> b": 3},
+                backup="registry/replaced/seeds-0123456789ab.jsonl",
+            ),
+        ),
+        waiting=1,
+        eval_note="no evaluation row changes",
+    ),
+    MigrationReviewRow(
+        id="seeds-0001",
+        split="seeds",
+        line=1,
+        reason="f is split and nothing decides for this row",
+        candidates=("g", "h"),
+        row={"id": "seeds-0001", "text": _TEXT, "by": {"name": "李雷"}},
+    ),
+    Journal(
+        files={"seeds.jsonl": JournalEntry(before="0" * 64, text="{}\n"), "gone.yaml": JournalEntry(before=None, text=None)}
+    ),
+)
 
 _ROWS: tuple[Contract, ...] = (
     Utterance(id="seeds-0001", text=_TEXT, language="zh", frame=_WANTED, provenance=Provenance(source="seed")),
@@ -83,7 +191,7 @@ _ROWS: tuple[Contract, ...] = (
 def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
     """At least one instance a contract, found by walking whole ones."""
     found: dict[type[Contract], list[Contract]] = {}
-    for whole in (sample_report(), unmeasured_report(), *_ROWS):
+    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):
                 found[type(part)].append(part)

@@ -12,13 +12,17 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from kickwheel.cli import intent_deploy, intent_execute
+from kickwheel.cli import intent_deploy, intent_execute, intent_registry, intent_text
 from kickwheel.cli.output import messages, results
 from kickwheel.cli.reading import reading_progress, refusals
 
 app = typer.Typer(help="Requirement documents and the tasks that they become.", no_args_is_help=True)
 app.command("execute")(intent_execute.command)
 app.command("deploy")(intent_deploy.command)
+app.command("text")(intent_text.command)
+app.command("diff")(intent_registry.diff)
+app.command("publish")(intent_registry.publish)
+app.command("migrate")(intent_registry.migrate)
 
 
 class CronFormat(StrEnum):
@@ -48,7 +52,9 @@ Zone = Annotated[str | None, typer.Option(help="IANA zone of times for which nei
 
 @app.command("map")
 def map_files(
-    files: Annotated[list[Path], typer.Argument(help="Markdown or text files, or domain folders; - reads stdin as text")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Documents (.md, .txt, .docx, .pdf, .html) or domain folders; - reads stdin as text")
+    ],
     zone: Zone = None,
     recogniser: Reader = None,
     glossary: Annotated[

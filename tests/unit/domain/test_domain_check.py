@@ -205,3 +205,31 @@ def test_named_file_that_is_missing_does_not_hide_other_problems(folder: Path) -
         ("domain.yaml", None, "files.glossary"),
         ("eval.jsonl", line, None),
     ]
+
+
+def test_slot_values_that_break_a_pattern_or_an_enum_name_their_row(folder: Path) -> None:
+    requirements = folder / "requirements" / "tasks.md"
+    text = requirements.read_text(encoding="utf-8")
+    text = text.replace("region (name, e.g. EMEA)", "region (name, pattern [A-Za-z]+); format (enum: csv, pdf)")
+    requirements.write_text(text, encoding="utf-8")
+    line = append(
+        folder,
+        "seeds.jsonl",
+        labelled("s-1", "orders of 华东 as CSV", "sync_orders", ("region", "华东"), ("format", "CSV"), language="zh"),
+        labelled("s-2", "orders as docx", "sync_orders", ("format", "docx")),
+    )
+    found = check_domain(folder)
+    assert places(found) == [
+        ("seeds.jsonl", line, "frame.slots.0.value"),
+        ("seeds.jsonl", line + 1, "frame.slots.0.value"),
+    ]
+    assert "'华东' does not match its pattern [A-Za-z]+" in str(found[0])
+
+
+def test_example_phrasing_must_not_be_measured_on(folder: Path) -> None:
+    requirements = folder / "requirements" / "tasks.md"
+    text = requirements.read_text(encoding="utf-8")
+    requirements.write_text(f"{text}  - 说法：“Billing: Request logs, pls!”；“push it”\n", encoding="utf-8")
+    [problem] = check_domain(folder)
+    assert places([problem]) == [("eval.jsonl", 2, "text")]
+    assert "fetch_api_logs" in str(problem)

@@ -1,0 +1,150 @@
+"""``kickwheel intent diff``, ``publish`` and ``migrate``: versions of a domain's tasks, and labels that follow them."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kickwheel.cli.output import fail, messages
+from kickwheel.errors import InputError
+
+if TYPE_CHECKING:
+    from schemas.registry import CatalogueDiff, MigrationReport
+
+DomainFolder = Annotated[Path, typer.Argument(help="Folder of the domain")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen and write nothing")]
+_IDS_SHOWN = 5
+
+
+def diff(domain: DomainFolder, as_json: AsJson = False) -> None:
+    """Compare what the documents say now with the registry: changes, next versions, and what they touch.
+
+    Examples:
+
+        kickwheel intent diff examples/dataops
+
+        kickwheel intent diff examples/dataops --json | jq .impact.rows
+    """
+    from kickwheel.domain import load_domain
+    from kickwheel.registry.catalogue import catalogue_of
+    from kickwheel.registry.comparison import compare
+    from kickwheel.registry.journal import refuse_pending
+    from kickwheel.registry.published import read_registry
+
+    try:
+        found = load_domain(domain)
+        refuse_pending(found.folder)
+        result = compare(catalogue_of(found), read_registry(found.folder), found)
+    except InputError as error:
+        fail(error)
+        raise typer.Exit(1) from None
+    _print_diff(result, as_json)
+
+
+def publish(domain: DomainFolder, dry_run: DryRun = False, as_json: AsJson = False) -> None:
+    """Write the registry: one file a task, a line of history. Where nothing changed, nothing is written.
+
+    Examples:
+
+        kickwheel intent publish examples/dataops --dry-run
+
+        kickwheel intent publish examples/dataops
+    """
+    from kickwheel.domain import load_domain
+    from kickwheel.registry.catalogue import catalogue_of
+    from kickwheel.registry.publication import publish as publish_catalogue
+
+    try:
+        found = load_domain(domain)
+        result = publish_catalogue(catalogue_of(found), found, today=datetime.now(UTC).date(), dry_run=dry_run)
+    except InputError as error:
+        fail(error)
+        raise typer.Exit(1) from None
+    _print_diff(result, as_json)
+    if result.next:
+        messages().print(f"{'would publish' if dry_run else 'published'} {result.domain} {result.next}", markup=False)
+
+
+def migrate(
+    domain: DomainFolder,
+    map_file: Annotated[
+        Path, typer.Argument(metavar="MAP", help="migration.yaml: rename, merge, split, rename_slots, drop_slots")
+    ],
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Move labels to the intents that the documents name now. What the map can't decide goes to a review file.
+
+    Examples:
+
+        kickwheel intent migrate examples/dataops migration.yaml --dry-run
+
+        kickwheel intent migrate examples/dataops migration.yaml
+    """
+    from kickwheel.domain import load_domain
+    from kickwheel.registry.catalogue import catalogue_of
+    from kickwheel.registry.migration import migrate as migrate_labels
+
+    try:
+        found = load_domain(domain)
+        report = migrate_labels(found, map_file, catalogue_of(found), dry_run=dry_run)
+    except InputError as error:
+        from kickwheel.yaml_document import YamlProblems
+
+        for problem in error.problems if isinstance(error, YamlProblems) else [error]:
+            fail(problem)
+        raise typer.Exit(1) from None
+    if as_json:
+        sys.stdout.write(report.model_dump_json(indent=1) + "\n")
+    else:
+        _print_report(report)
+
+
+def _print_diff(result: CatalogueDiff, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(result.model_dump_json(indent=1) + "\n")
+        return
+    if result.next is None:
+        sys.stdout.write(f"{result.domain} {result.published or ''}: nothing changed\n")
+        return
+    from kickwheel.registry.changes import in_words
+
+    lines = [f"{result.domain} {result.published or '(not published)'} -> {result.next} ({result.level})"]
+    for task in result.tasks:
+        lines.append(f"  {task.intent} {task.published or 'new'} -> {task.next or 'removed'} ({task.level})")
+        lines += [f"    {change.level}: {in_words(change)}" for change in task.changes]
+    impact = result.impact
+    touched = [*impact.rows, *filter(None, (impact.evaluation, impact.feedback))]
+    lines += ["touched:"] if touched or impact.deployments else []
+    for rows in touched:
+        more = ", …" if rows.rows > _IDS_SHOWN else ""
+        lines.append(f"  {rows.file}: {rows.rows} rows ({', '.join(rows.ids[:_IDS_SHOWN])}{more})")
+    if impact.deployments:
+        lines.append(f"  deployments: {', '.join(impact.deployments)}")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _print_report(report: MigrationReport) -> None:
+    lines = ["an interrupted change was finished first"] if report.resumed else []
+    for file in report.files:
+        if file.backup:
+            lines.append(
+                f"{file.file}: {file.changed} of {file.rows} rows relabelled, {file.set_aside} set aside, "
+                f"{file.taken_back} taken back; before: {file.backup}"
+            )
+            lines += [f"  {move}: {count}" for move, count in file.moves.items()]
+    if not any(file.backup for file in report.files):
+        lines.append("nothing changed")
+    elif not report.written:
+        lines.append("dry run: nothing was written")
+    lines.append(f"eval: {report.eval_note}")
+    if report.waiting:
+        lines.append(
+            f"{report.waiting} rows wait in registry/migration-review.jsonl: name them under rows: in the map, run it again"
+        )
+    sys.stdout.write("\n".join(lines) + "\n")
