@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kickwheel.cli.output import fail, messages
-from kickwheel.errors import InputError
+from kickwheel.cli.reading import refusals
 
 if TYPE_CHECKING:
     from schemas.registry import CatalogueDiff, MigrationReport
@@ -36,13 +36,10 @@ def diff(domain: DomainFolder, as_json: AsJson = False) -> None:
     from kickwheel.registry.journal import refuse_pending
     from kickwheel.registry.published import read_registry
 
-    try:
+    with refusals():
         found = load_domain(domain)
         refuse_pending(found.folder)
         result = compare(catalogue_of(found), read_registry(found.folder), found)
-    except InputError as error:
-        fail(error)
-        raise typer.Exit(1) from None
     _print_diff(result, as_json)
 
 
@@ -59,12 +56,9 @@ def publish(domain: DomainFolder, dry_run: DryRun = False, as_json: AsJson = Fal
     from kickwheel.registry.catalogue import catalogue_of
     from kickwheel.registry.publication import publish as publish_catalogue
 
-    try:
+    with refusals():
         found = load_domain(domain)
         result = publish_catalogue(catalogue_of(found), found, today=datetime.now(UTC).date(), dry_run=dry_run)
-    except InputError as error:
-        fail(error)
-        raise typer.Exit(1) from None
     _print_diff(result, as_json)
     if result.next:
         messages().print(f"{'would publish' if dry_run else 'published'} {result.domain} {result.next}", markup=False)
@@ -89,16 +83,16 @@ def migrate(
     from kickwheel.domain import load_domain
     from kickwheel.registry.catalogue import catalogue_of
     from kickwheel.registry.migration import migrate as migrate_labels
+    from kickwheel.yaml_document import YamlProblems
 
-    try:
+    with refusals():
         found = load_domain(domain)
-        report = migrate_labels(found, map_file, catalogue_of(found), dry_run=dry_run)
-    except InputError as error:
-        from kickwheel.yaml_document import YamlProblems
-
-        for problem in error.problems if isinstance(error, YamlProblems) else [error]:
-            fail(problem)
-        raise typer.Exit(1) from None
+        try:
+            report = migrate_labels(found, map_file, catalogue_of(found), dry_run=dry_run)
+        except YamlProblems as error:
+            for problem in error.problems[:-1]:
+                fail(problem)
+            raise error.problems[-1] from None
     if as_json:
         sys.stdout.write(report.model_dump_json(indent=1) + "\n")
     else:

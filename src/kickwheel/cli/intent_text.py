@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kickwheel.cli.output import fail
-from kickwheel.errors import InputError
+from kickwheel.cli.reading import refusals
 
 
 def command(file: Annotated[Path, typer.Argument(help="Word, PDF, HTML, Markdown or text file")]) -> None:
@@ -21,8 +20,5 @@ def command(file: Annotated[Path, typer.Argument(help="Word, PDF, HTML, Markdown
     """
     from kickwheel.intent.documents import document_text
 
-    try:
+    with refusals():
         sys.stdout.write(document_text(file))
-    except InputError as error:
-        fail(error)
-        raise typer.Exit(1) from None
