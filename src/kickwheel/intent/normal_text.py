@@ -37,10 +37,10 @@ def number(text: str) -> int:
     """
     if text.isdecimal():
         return int(text)
+    if len(text) > 1 and text[0] in "零〇":  # 零五, and 零5 as some write it
+        return number(text[1:])
     tens, ten, ones = text.partition("十")
     if not ten:
-        if len(text) == 2 and text[0] in "零〇":
-            text = text[1]
         if len(text) != 1:
             raise ValueError(f"{text!r} is no number below 100")
         return _DIGITS[text]

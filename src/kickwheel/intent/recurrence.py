@@ -8,6 +8,7 @@ DAY = 24 * 60
 ALL_MONTHS = frozenset(range(1, 13))
 EVERY_DAY = frozenset(range(7))
 WORKWEEK = frozenset(range(1, 6))
+QUARTER_STARTS, QUARTER_ENDS = frozenset({1, 4, 7, 10}), frozenset({3, 6, 9, 12})
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ def shortest_gap(when: Recurrence | Stride) -> int:
 
 
 _LONGEST = {1: 31, 2: 29, 3: 31, 4: 30, 5: 31, 6: 30, 7: 31, 8: 31, 9: 30, 10: 31, 11: 30, 12: 31}
+
+
+def month_length(month: int) -> int:
+    """Days of a month, of February in a leap year."""
+    return _LONGEST[month]
 
 
 def ever_happens(when: Recurrence | Stride) -> bool:

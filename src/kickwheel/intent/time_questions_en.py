@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kickwheel.intent.time_clock_en import NUMBER
 from kickwheel.intent.time_tokens import DataPeriod, Entry, Loose, OnRequest, Unclear, entry
-from kickwheel.intent.time_words_en import DAY_NAME, MONTH_NAME, NUMBER
+from kickwheel.intent.time_words_en import DAY_NAME, MONTH_NAME
 
 EN_QUESTIONS: tuple[Entry, ...] = (
     # what needs a question

@@ -176,7 +176,7 @@ def _days(tokens: Sequence[Token]) -> tuple[Days | None, list[str]]:
             if max(meaning.days) > 28 and len(months) > 1:
                 notes.append(f"months without a day {max(meaning.days)} are passed over")
         elif isinstance(meaning, NthOfMonth):
-            found.append(NthDay(meaning.nth, meaning.among))
+            found.append(NthDay(meaning.nth, meaning.among, meaning.months))
             notes.append(meaning.note)
     if not found and any(part.whole for part in _of(tokens, PartOfDay)):
         found.append(Weekly())
@@ -221,7 +221,7 @@ def _interval(
         raise TimeRefused("Two different intervals are named: which of them counts?", "contradiction")
     if any(isinstance(token.meaning, Times | PerDay | PartOfDay) for token in tokens):
         raise TimeRefused("An interval and a time of day are named: which of them counts?", "contradiction")
-    if every.minutes < 1 or (every.at is not None and every.at > 59):
+    if every.minutes < 1 or any(minute > 59 for minute in every.at):
         raise TimeRefused("How many minutes apart, and how many past the hour?", "invalid_schedule")
     if days is not None and not isinstance(days, Weekly):
         raise TimeRefused("All day long on that day, or at one time of it?")
@@ -231,8 +231,9 @@ def _interval(
     first, last = (spans[0].first, min(spans[0].last, DAY - 1)) if spans else (0, DAY - 1)
     if first >= last:
         raise TimeRefused("Does that part of the day go over midnight, or is it meant in 12 hours?")
-    if every.at is not None:
-        return Recurrence(weekdays, tuple(minute for minute in range(every.at, DAY, 60) if first <= minute <= last))
+    if every.at:
+        minutes = (hour + past for hour in range(0, DAY, 60) for past in every.at)
+        return Recurrence(weekdays, tuple(minute for minute in minutes if first <= minute <= last))
     if not spans and not _divides(every.minutes):
         return Stride(every.minutes, weekdays.days)
     return Recurrence(weekdays, tuple(range(first, last + 1, every.minutes)))

@@ -6,6 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kickwheel.intent.recurrence import ALL_MONTHS, month_length
+
+WORKDAY_NOTE = "working days are read as Monday to Friday; public holidays are not left out"
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -50,19 +54,20 @@ class MonthDays:
 
 @dataclass(frozen=True)
 class NthOfMonth:
-    """nth of some days of the week in a month."""
+    """nth of some days of the week in a month, or in some months only."""
 
     nth: int
     among: frozenset[int]
     note: str = ""
+    months: frozenset[int] = ALL_MONTHS
 
 
 @dataclass(frozen=True)
 class Every:
-    """An interval in minutes; ``at``: minutes past the hour, for hourly ones."""
+    """An interval in minutes; ``at``: minutes past the hour, ascending, for hourly ones."""
 
     minutes: int
-    at: int | None = None
+    at: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,6 +179,19 @@ class Entry:
 
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str]], Meaning | None]
+
+
+def year_days(dates: Sequence[tuple[int, int]]) -> Meaning:
+    """Dates of each year, as (month, day): one day in several months, or the last days of several months."""
+    months = frozenset(month for month, _ in dates)
+    if not dates or not all(1 <= month <= 12 and 1 <= day <= 31 for month, day in dates):
+        return Unclear("Which day of the year? Months go from 1 to 12, days from 1 to 31.")
+    days = frozenset(day for _, day in dates)
+    if len(days) == 1:
+        return MonthDays(days, months)
+    if all(month != 2 and day == month_length(month) for month, day in dates):
+        return MonthDays(frozenset({-1}), months)
+    return Unclear("Different days in different months: write a statement for each of them.")
 
 
 def entry(pattern: str, meaning: Meaning | Callable[[re.Match[str]], Meaning | None]) -> Entry:

@@ -1,36 +1,25 @@
-"""How English says when."""
+"""How English says when: days and intervals; clock times stand in time_clock_en.py."""
 
 from __future__ import annotations
 
 import re
 
-from kickwheel.intent.recurrence import ALL_MONTHS, EVERY_DAY, WORKWEEK
+from kickwheel.intent.recurrence import ALL_MONTHS, EVERY_DAY, QUARTER_ENDS, QUARTER_STARTS, WORKWEEK
+from kickwheel.intent.time_clock_en import CLOCK_EN, NUMBER, number
 from kickwheel.intent.time_tokens import (
-    Between,
-    Clock,
-    Clocks,
+    WORKDAY_NOTE,
     Entry,
     Every,
     Meaning,
     MonthDays,
     NthOfMonth,
-    PartOfDay,
     PerDay,
     Unclear,
     WeekDays,
     entry,
+    year_days,
 )
 
-WORKDAY_NOTE = "working days are read as Monday to Friday; public holidays are not left out"
-QUARTER_STARTS, QUARTER_ENDS = frozenset({1, 4, 7, 10}), frozenset({3, 6, 9, 12})
-
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_NUMBERS = {word: value for value, word in enumerate(_WORDS)} | {
-    "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "forty-five": 45, "sixty": 60, "ninety": 90,
-    "a": 1, "an": 1, "other": 2,
-    "second": 2, "third": 3, "fourth": 4, "once": 1, "twice": 2,
-}  # fmt: skip
-NUMBER = rf"(?:\d+|{'|'.join(_WORDS[1:])}|fifteen|twenty|thirty|forty-five|forty|sixty|ninety)"
 _DAY_NAMES = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
 DAY_NAME = (
     r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:s|nesday)?|thu(?:rs?(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)s?\b\.?"
@@ -40,53 +29,31 @@ MONTH_NAME = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
     r"|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
-_AMPM = r"(?P<half>[ap])\.?\s?m\b\.?"
-_DATE = r"\d{1,2}(?:st|nd|rd|th)"
+_ORDINALS = {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+    "tenth": 10, "fifteenth": 15, "twentieth": 20, "last": -1, "final": -1, "penultimate": -2, "second-to-last": -2,
+}  # fmt: skip
+_COUNTED = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
+_NTH = rf"(?P<nth>{_COUNTED})"
+_DATE = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(word for word, nth in _ORDINALS.items() if nth > 0)})"
 _SEP = r"\s*(?:,\s*and\b|,|and\b|&|/|\+)\s*"
 _TO = r"\s*(?:-|to\b|through\b|thru\b|till\b|until\b)\s*"
-_OF_MONTH = r"(?:\s+(?:day\s+)?(?:of|in)\s+(?:the|each|every|a)\s+(?:calendar\s+)?month|\s+(?:every|each)\s+month|\s+monthly)"
-_NTH = r"(?P<nth>first|second|third|fourth|last|1st|2nd|3rd|4th)"
-_EACH = r"(?:every|each|on\s+(?:the|each|every)|on|the)\s+"
-
-IMPOSSIBLE_HOUR = 99
-"""13pm: refused when the times are settled."""
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else _NUMBERS[text.lower()]
-
-
-def _clock(match: re.Match[str]) -> Meaning:
-    return Clocks((_with_half(int(match["h"]), int(match["m"] or 0), match["half"]),))
-
-
-def _with_half(hour: int, minute: int, half: str | None) -> Clock:
-    if half is None:
-        return Clock(hour, minute)
-    half = f"{half.lower()}m"
-    if not 1 <= hour <= 12:
-        return Clock(IMPOSSIBLE_HOUR, minute, half)
-    return Clock(hour % 12 + (12 if half == "pm" else 0), minute, half)
-
-
-def _bare_list(match: re.Match[str]) -> Meaning:
-    times = [part.replace(".", ":").partition(":") for part in re.findall(r"\d{1,2}(?:[:.]\d{2})?", match["times"])]
-    return Clocks(tuple(Clock(int(hour), int(minute or 0)) for hour, _, minute in times))
-
-
-def _worded(match: re.Match[str]) -> Meaning:
-    return Clocks((_with_half(_number(match["h"]), _number(match["m"]) if match["m"] else 0, match["half"]),))
-
-
-def _spoken(match: re.Match[str]) -> Meaning:
-    hour = _number(match["h"])
-    past = {"half": 30, "quarter": 15}[match["part"].lower()]
-    clock = Clock(hour, past) if match["side"].lower() == "past" else Clock(hour - 1, 60 - past)
-    return Clocks((_with_half(clock.hour, clock.minute, match["half"]),))
-
-
-def _between(match: re.Match[str]) -> Meaning:
-    return Between(Clock(int(match["h1"]), int(match["m1"] or 0)), Clock(int(match["h2"]), int(match["m2"] or 0)))
+_DATES = rf"(?P<days>{_DATE}(?:(?:{_SEP}|{_TO})(?:on\s+)?(?:the\s+)?{_DATE})*)"
+_EVERY = r"(?:the|each|every|a|any)"
+_OF = rf"(?:\s+(?:day\s+)?(?:of|in)\s+(?:{_EVERY}\s+)?(?:calendar\s+)?"
+_OF_MONTH = rf"{_OF}month\b|\s+(?:every|each)\s+month\b|\s+monthly\b)"
+_OF_SPAN = rf"{_OF}(?P<span>month|quarter|year)\b|\s+(?:every|each)\s+(?P<span2>month|quarter|year)\b|\s+(?P<span3>month|quarter|year)ly\b)"
+_EACH = r"(?:(?:(?:every|each)\s+month|monthly)\s*,?\s*)?(?:(?:every|each|on\s+(?:the|each|every)|on|the)\s+)?"
+_WORKDAY = r"(?:weekday|work(?:ing)?[\s-]?day|business\s+day)"
+_DAYS = rf"{DAY_NAME}(?:{_SEP}(?:(?:on|every|each)\s+)?{DAY_NAME})*"
+_SPANS = {
+    "month": (ALL_MONTHS, ALL_MONTHS),
+    "quarter": (QUARTER_STARTS, QUARTER_ENDS),
+    "year": (frozenset({1}), frozenset({12})),
+}
+"""Months of a span's first days, and of its last ones."""
+_COUNTS = {"once": 1, "twice": 2, "two": 2, "three": 3, "four": 4, "five": 5}
+_MANY = rf"(?:once|twice|{NUMBER}\s+times)"
 
 
 def _days_in(text: str) -> list[int]:
@@ -104,22 +71,96 @@ def _week_days(match: re.Match[str]) -> Meaning:
     return WeekDays(days, recurring=bool(match["every"]) or plural or len(days) > 1)
 
 
+def _counted_week(match: re.Match[str]) -> Meaning:
+    """'Weekly on Monday', 'twice a week, on Monday and Thursday'."""
+    days = frozenset(_days_in(match["days"]))
+    return _if_counted(match, WeekDays(days), len(days))
+
+
+def _if_counted(match: re.Match[str], meaning: Meaning, found: int) -> Meaning:
+    announced = (match["count"] or "").lower().split()
+    if announced and _COUNTS.get(announced[0], number(announced[0])) != found:
+        return Unclear(f"{announced[0]} is announced, {found} named: which is right?")
+    return meaning
+
+
+def _ordinal(word: str) -> int:
+    return int(re.sub(r"\D", "", word)) if word[0].isdecimal() else _ORDINALS[word.lower()]
+
+
+def _dates(text: str) -> set[int]:
+    """Days of a list of dates with ranges in it; a range that runs backwards has none."""
+    days: set[int] = set()
+    for part in re.split(_SEP, text, flags=re.IGNORECASE):
+        ends = [_ordinal(end) for end in re.findall(_DATE, part, re.IGNORECASE)]
+        days.update(range(ends[0], ends[-1] + 1) if ends else ())
+    return days
+
+
 def _month_days(match: re.Match[str]) -> Meaning:
-    days = frozenset(int(day) for day in re.findall(r"\d+", match["days"]))
-    if not all(1 <= day <= 31 for day in days):
+    days = _dates(match["days"])
+    if not days or not all(1 <= day <= 31 for day in days):
         return Unclear("Which days of the month? They go from 1 to 31.")
-    return MonthDays(days, ALL_MONTHS)
+    counted = "count" in match.re.groupindex
+    meaning = MonthDays(frozenset(days), ALL_MONTHS)
+    return _if_counted(match, meaning, len(days)) if counted else meaning
+
+
+def _plain_days(match: re.Match[str]) -> Meaning:
+    days = {int(day) for day in re.findall(r"\d+", match["days"])}
+    ok = all(1 <= day <= 31 for day in days)
+    return MonthDays(frozenset(days), ALL_MONTHS) if ok else Unclear("Which days of the month? They go from 1 to 31.")
 
 
 def _year_day(match: re.Match[str]) -> Meaning:
-    month = _MONTHS.index((match["month"] or match["month2"])[:3].lower()) + 1
-    day = int(re.sub(r"\D", "", match["day"] or match["day2"]))
-    return MonthDays(frozenset({day}), frozenset({month})) if 1 <= day <= 31 else Unclear("Which day of the month?")
+    dates: list[tuple[int, int]] = []
+    for month, day, day2, month2 in re.findall(
+        rf"({MONTH_NAME})\s+(?:the\s+)?(\d{{1,2}})(?!\d)|(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({MONTH_NAME})",
+        match["dates"],
+        re.IGNORECASE | re.ASCII,
+    ):
+        dates.append((_month(month or month2), int(day or day2)))
+    return year_days(dates)
 
 
-def _nth(match: re.Match[str]) -> int:
-    word = match["nth"].lower()
-    return -1 if word == "last" else int(word[0]) if word[0].isdecimal() else 1 if word == "first" else _NUMBERS[word]
+def _day_of_months(match: re.Match[str]) -> Meaning:
+    """'On the 1st of January and July'."""
+    months = re.findall(MONTH_NAME, match["months"], re.IGNORECASE | re.ASCII)
+    return year_days([(_month(month), _ordinal(match["day"])) for month in months])
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].lower()) + 1
+
+
+def _span(match: re.Match[str]) -> str:
+    return str(match["span"] or match["span2"] or match["span3"]).lower()
+
+
+def _nth_of(match: re.Match[str]) -> Meaning:
+    """'First Monday of the month', 'last Friday of every quarter'; a fifth Monday is not in every month."""
+    nth = _ordinal(match["nth"])
+    if abs(nth) > 4 or nth == 0:
+        return Unclear("Not every month has such a day: which one is meant?")
+    first, last = _SPANS[_span(match)]
+    return NthOfMonth(nth, frozenset(_days_in(match["day"])), months=first if nth > 0 else last)
+
+
+def _nth_workday(match: re.Match[str]) -> Meaning:
+    nth = _ordinal(match["nth"])
+    if not 1 <= abs(nth) <= 20:
+        return Unclear("Which working day? Every month has twenty of them.")
+    first, last = _SPANS[_span(match)]
+    return NthOfMonth(nth, WORKWEEK, WORKDAY_NOTE, first if nth > 0 else last)
+
+
+def _end_day(match: re.Match[str]) -> Meaning | None:
+    """'First day of the quarter', 'last day of each month'."""
+    nth = _ordinal(match["nth"])
+    if abs(nth) != 1:
+        return None if nth > 0 else MonthDays(frozenset({nth}), _SPANS[_span(match)][1])
+    first, last = _SPANS[_span(match)]
+    return MonthDays(frozenset({nth}), first if nth > 0 else last)
 
 
 def _every(match: re.Match[str]) -> Meaning:
@@ -127,123 +168,144 @@ def _every(match: re.Match[str]) -> Meaning:
     if match["decimal"]:
         amount = float(match["decimal"]) * unit
         return Every(int(amount)) if amount == int(amount) else Unclear("How many whole minutes apart?")
-    return Every((_number(match["n"]) if match["n"] else 1) * unit)
+    return Every((number(match["n"]) if match["n"] else 1) * unit)
 
 
+_PAST_WORDS = {"quarter": 15, "half": 30}
+
+
+def _past_hour(match: re.Match[str]) -> Meaning:
+    """'At 10 and 40 minutes past the hour', 'every hour at :15', 'at quarter past every hour'."""
+    found = re.findall(rf"quarter|half|{NUMBER}", match["past"], re.IGNORECASE)
+    minutes = {_PAST_WORDS.get(word.lower()) or number(word) for word in found}
+    if "count" in match.re.groupindex and match["count"]:
+        return _if_counted(match, Every(60, at=tuple(sorted(minutes))), len(minutes))
+    return Every(60, at=tuple(sorted(minutes)))
+
+
+_HOURLY = r"(?:(?:once\s+)?(?:hourly|(?:every|each|per|an)\s+(?:single\s+)?hour))"
+_MINUTES = rf"(?:{NUMBER}|(?:a\s+)?(?:quarter|half))"
+_MINUTE_LIST = rf"{_MINUTES}(?:\s*(?:minutes?|mins?))?(?:{_SEP}(?:at\s+)?{_MINUTES})*"
 EN: tuple[Entry, ...] = (
-    # clock times
-    entry(rf"(?<![\d:.])(?P<h>\d{{1,2}})(?:[:.h](?P<m>[0-5]\d))?\s*{_AMPM}", _clock),
-    entry(r"(?<![\d:.])(?P<h>\d{1,2}):(?P<m>[0-5]\d)(?::00)?(?![\d:])(?P<half>(?!))?", _clock),
-    entry(r"(?<![\d:.])(?P<h>[0-2]\d)(?P<m>[0-5]\d)\s*(?:hrs|hours)\b(?P<half>(?!))?", _clock),
-    entry(r"(?<![\d:.])(?P<h>\d{1,2})h(?P<m>[0-5]\d)?\b(?P<half>(?!))?", _clock),
-    entry(
-        r"\bat\s+(?P<times>\d{1,2}(?:[:.]\d{2})?(?:(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+|\s*&\s*)\d{1,2}(?:[:.]\d{2})?)*)"
-        r"(?:\s*(?:o'?clock|sharp))?(?![\d:.%]*\d|%|\s*(?:[ap]\.?m\b|percent|minutes?\b|mins?\b|hours?\b|past\b|h\b|h\d|/))",
-        _bare_list,
-    ),
-    entry(r"(?P<times>(?<![\d:.])\d{1,2})\s*o'?clock", _bare_list),
-    entry(
-        rf"\bat\s+(?P<h>{'|'.join(_WORDS[1:])})(?:\s+(?P<m>fifteen|thirty|forty-five)|\s+o'?clock)?\b(?!\s+(?:minutes?|hours?|past)\b)"
-        rf"(?:\s*{_AMPM})?",
-        _worded,
-    ),
-    entry(rf"\b(?P<part>half|quarter)\s+(?P<side>past|to)\s+(?P<h>{NUMBER})\b(?:\s*{_AMPM})?", _spoken),
-    entry(
-        r"\b(?:from|between)\s+(?P<h1>\d{1,2})(?::(?P<m1>[0-5]\d))?\s*(?:to|and|-|until|till)\s*(?P<h2>\d{1,2})(?::(?P<m2>[0-5]\d))?(?![\d:]|\s*[ap]\.?m\b)",
-        _between,
-    ),
-    entry(r"\b(?:at\s+)?12\s+noon\b", Clocks((Clock(12, 0, "exact"),))),
-    entry(r"\b(?:at\s+)?12\s+midnight\b", Clocks((Clock(24, 0),))),
-    entry(r"\b(?:noon|midday)\b", Clocks((Clock(12, 0, "exact"),))),
-    entry(r"\bmidnight\b", Clocks((Clock(24, 0),))),
-    *(entry(rf"\bin\s+the\s+{part}\b", PartOfDay(part)) for part in ("morning", "afternoon", "evening")),
-    entry(r"\b(?:at\s+)?night\b", PartOfDay("night")),
-    *(entry(rf"(?<=day ){part}s?\b", PartOfDay(part, whole=True)) for part in ("morning", "afternoon", "evening", "night")),
-    *(
-        entry(rf"(?<=every )(?<!\w){part}s?\b|(?<=each ){part}s?\b", PartOfDay(part, whole=True))
-        for part in ("morning", "afternoon", "evening")
-    ),
-    entry(r"(?<=every )night\b|(?<=each )night\b|\bnightly\b", PartOfDay("night", whole=True)),
-    entry(
-        r"\b(?:around|about|approximately|approx\.?|roughly|by|before|after|no\s+later\s+than|not\s+before|at\s+the\s+latest)\s+(?=\d|noon\b|midnight\b|midday\b)",
-        Unclear("At exactly which time?"),
-    ),
-    # days
+    *CLOCK_EN,
+    # days of the week
     entry(
         r"\b(?:(?:every|each|each\s+and\s+every)\s+(?:single\s+)?day|everyday|daily|(?:every|each)(?=\s+(?:morning|afternoon|evening|night)\b))",
         WeekDays(EVERY_DAY),
     ),
-    entry(r"\bper\s+day\b", WeekDays(EVERY_DAY)),
+    entry(r"\b(?:per\s+day|seven\s+days\s+a\s+week|7\s+days\s+a\s+week|on\s+all\s+days|all\s+days)\b", WeekDays(EVERY_DAY)),
     entry(
-        r"\b(?:(?:every|each|on)\s+)?(?:weekdays?|work(?:ing)?\s?days?|business\s+days?)\b(?:\s*\(?mon(?:day)?\s*(?:-|to)\s*fri(?:day)?\)?)?",
+        rf"\b(?:(?:every|each|on(?:\s+(?:all|every|each))?)\s+)?{_WORKDAY}s?\b(?:\s*\(?mon(?:day)?\s*(?:-|to)\s*fri(?:day)?\)?)?",
         WeekDays(WORKWEEK, note=WORKDAY_NOTE),
     ),
     entry(r"\b(?:(?:every|each|on|at)\s+)?(?:the\s+)?weekends?\b", WeekDays(frozenset({0, 6}))),
     entry(rf"\b(?:(?:every|each|on|from)\s+)?{DAY_NAME}{_TO}{DAY_NAME}", _week_range),
+    entry(rf"\b(?P<every>(?:every|each)\s+)?(?:on\s+)?(?P<days>{_DAYS})", _week_days),
     entry(
-        rf"\b(?P<every>(?:every|each)\s+)?(?:on\s+)?(?P<days>{DAY_NAME}(?:{_SEP}(?:(?:on|every|each)\s+)?{DAY_NAME})*)",
-        _week_days,
+        rf"\b(?:(?P<count>{_MANY})\s+(?:a|per|each|every)\s+week|weekly|(?:every|each)\s+week)\s*[,:(]?\s*(?:(?:on|every|each)\s+)?(?:a\s+)?(?P<days>{_DAYS})",
+        _counted_week,
     ),
+    # days of the month
+    entry(rf"\b{_EACH}(?:the\s+)?(?<!\d-){_DATES}(?:{_OF_MONTH})", _month_days),
     entry(
-        rf"\b(?:monthly\s+|(?:every|each)\s+month\s+)?(?:on\s+)?the\s+(?P<days>{_DATE}(?:{_SEP}(?:the\s+)?{_DATE})*){_OF_MONTH}",
+        rf"\b(?:(?P<count>{_MANY})\s+(?:a|per|each|every)\s+month|monthly|(?:every|each)\s+month)\s*[,:(]?\s*(?:on\s+)?(?:the\s+)?(?:day\s+)?{_DATES}(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day))",
         _month_days,
     ),
     entry(
-        rf"\b(?:monthly|(?:every|each)\s+month)\s*,?\s*(?:on\s+)?(?:the\s+)?(?:day\s+)?(?P<days>{_DATE}(?:{_SEP}(?:the\s+)?{_DATE})*)",
+        rf"\b(?:every|each)\s+{_DATES}(?:{_OF_MONTH})?(?!\s+(?:days?|hour|week|month|quarter|year|minute|{DAY_NAME}|{_WORKDAY}|{MONTH_NAME}|of\b))",
         _month_days,
     ),
     entry(
-        rf"\b(?:every|each)\s+(?P<days>{_DATE}(?:{_SEP}(?:the\s+)?{_DATE})*){_OF_MONTH}?(?!\s+(?:day|hour|week|month|minute|{DAY_NAME}))",
+        rf"\bon\s+the\s+(?P<days>\d{{1,2}}(?:st|nd|rd|th)(?:{_SEP}(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th))+)(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day|{MONTH_NAME}|of\b))",
         _month_days,
     ),
     entry(
-        rf"\b(?:(?:every|each)\s+month\s+)?(?:{_EACH})?{_NTH}\s+(?P<day>{DAY_NAME}){_OF_MONTH}",
-        lambda m: NthOfMonth(_nth(m), frozenset(_days_in(m["day"]))),
+        rf"\b(?:monthly|(?:every|each)\s+month)\s*,?\s*(?:on\s+)?days?\s+(?P<days>\d{{1,2}}(?:{_SEP}\d{{1,2}})*)(?![\d:]|\s*(?:[ap]\.?m\b))",
+        _plain_days,
+    ),
+    entry(rf"\b(?:on\s+)?days?\s+(?P<days>\d{{1,2}}(?:{_SEP}\d{{1,2}})*)(?:{_OF_MONTH})", _plain_days),
+    entry(rf"\b{_EACH}{_NTH}\s+(?P<day>{DAY_NAME})(?:{_OF_SPAN})", _nth_of),
+    entry(
+        rf"\b(?P<span>month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?P<day>{DAY_NAME})(?P<span2>(?!))?(?P<span3>(?!))?", _nth_of
     ),
     entry(
-        rf"\b(?:{_EACH})?{_NTH}\s+(?:weekday|work(?:ing)?\s?day|business\s+day){_OF_MONTH}",
-        lambda m: NthOfMonth(_nth(m), WORKWEEK, WORKDAY_NOTE),
+        rf"\b(?:every|each)\s+(?P<span>month|quarter)\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?P<day>{DAY_NAME})(?P<span2>(?!))?(?P<span3>(?!))?",
+        _nth_of,
     ),
-    entry(rf"\b(?:{_EACH})?(?:first|1st)\s+day{_OF_MONTH}", MonthDays(frozenset({1}), ALL_MONTHS)),
+    entry(rf"\b{_EACH}{_NTH}\s+{_WORKDAY}(?:{_OF_SPAN})", _nth_workday),
+    entry(rf"\b{_EACH}{_NTH}\s+(?:calendar\s+)?day(?:{_OF_SPAN})", _end_day),
     entry(
-        rf"\b(?:{_EACH})?last\s+(?:calendar\s+)?day{_OF_MONTH}|\b(?:at\s+)?(?:the\s+)?(?:end\s+of\s+(?:the\s+|each\s+|every\s+)?month|(?:each\s+|every\s+)?month[\s-]?end|EOM)\b",
+        rf"\b(?P<span>quarter|month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?:calendar\s+)?day\b(?P<span2>(?!))?(?P<span3>(?!))?(?!\s+of\b)",
+        _end_day,
+    ),
+    entry(
+        r"\b(?:(?:at|on)\s+)?(?:the\s+)?(?:end\s+of\s+(?:the\s+|each\s+|every\s+)?month|(?:each\s+|every\s+)?month[\s-]?end|EOM)\b",
         MonthDays(frozenset({-1}), ALL_MONTHS),
     ),
     entry(
-        r"\b(?:on\s+)?(?:the\s+)?first\s+day\s+of\s+(?:each|every|the|a)\s+quarter\b", MonthDays(frozenset({1}), QUARTER_STARTS)
-    ),
-    entry(
-        r"\b(?:on\s+)?(?:the\s+)?last\s+day\s+of\s+(?:each|every|the|a)\s+quarter\b|\b(?:at\s+)?(?:the\s+)?(?:end\s+of\s+(?:the\s+|each\s+|every\s+)?quarter|(?:each\s+|every\s+)?quarter[\s-]?end)\b",
+        r"\b(?:(?:at|on)\s+)?(?:the\s+)?(?:end\s+of\s+(?:the\s+|each\s+|every\s+)?quarter|(?:each\s+|every\s+)?quarter[\s-]?end)\b",
         MonthDays(frozenset({-1}), QUARTER_ENDS),
     ),
     entry(
-        r"\b(?:on\s+)?(?:the\s+)?last\s+day\s+of\s+(?:each|every|the)\s+year\b|\b(?:at\s+)?(?:the\s+)?(?:end\s+of\s+(?:the\s+|each\s+|every\s+)?year|(?:every\s+)?year[\s-]?end)\b",
+        r"\b(?:(?:at|on)\s+)?(?:the\s+)?(?:end\s+of\s+(?:the\s+|each\s+|every\s+)?year|(?:each\s+|every\s+)?year[\s-]?end)\b",
         MonthDays(frozenset({-1}), frozenset({12})),
     ),
+    # days of the year
+    *(
+        entry(pattern, _year_day)
+        for date in (
+            rf"(?:{MONTH_NAME}\s+(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)|(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTH_NAME})",
+        )
+        for pattern in (
+            rf"\b(?:(?:every|each|once\s+(?:a|per|every))\s+(?:year\s*,?\s*)?(?:on\s+)?|(?:yearly|annually)\s*,?\s*(?:on\s+)?)(?:the\s+)?(?P<dates>{date}(?:{_SEP}(?:on\s+)?{date})*)",
+            rf"\b(?:on\s+)?(?P<dates>{date}(?:{_SEP}(?:on\s+)?{date})*)\s*,?\s*(?:(?:of\s+)?(?:every|each)\s+year|annually|yearly)\b",
+        )
+    ),
     entry(
-        rf"\b(?:(?:every|each)\s+(?:year\s+)?(?:on\s+)?|(?:yearly|annually)\s+on\s+)(?:the\s+)?(?:(?P<month>{MONTH_NAME})\s+(?P<day>\d{{1,2}}(?:st|nd|rd|th)?\b)|(?P<day2>\d{{1,2}}(?:st|nd|rd|th)?)\s+(?:of\s+)?(?P<month2>{MONTH_NAME}))",
-        _year_day,
+        rf"\b(?:(?:every|each)\s+year|yearly|annually)\s*,?\s*(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{_SEP}{MONTH_NAME})+)",
+        _day_of_months,
+    ),
+    entry(
+        rf"\b(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{_SEP}{MONTH_NAME})+)\s*,?\s*(?:(?:every|each)\s+year|yearly|annually)\b",
+        _day_of_months,
     ),
     # intervals
     entry(
-        rf"\b(?:once\s+)?(?:every|each)\s+(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}|other|second|third|fourth)(?:st|nd|rd|th)?)?[\s-]*(?P<unit>min(?:ute)?s?|hours?|hrs?)\b",
+        rf"\b(?:once\s+)?(?:every|each)\s+(?:single\s+)?(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}|other|second|third|fourth)(?:st|nd|rd|th)?)?[\s-]*(?P<unit>min(?:ute)?s?|hours?|hrs?|(?<=\d)h|(?<=\d )h|(?<=\d)m)\b",
         _every,
     ),
-    entry(r"\b(?:hourly|(?:once\s+)?(?:an|per)\s+hour)\b", Every(60)),
-    entry(r"\b(?:every\s+half[\s-](?:an?\s+)?hour|half[\s-]?hourly|every\s+half-hour)\b", Every(30)),
-    entry(r"\bevery\s+(?:quarter\s+(?:of\s+an\s+)?hour|quarter-hour)\b", Every(15)),
+    entry(
+        rf"\b(?:at|in)\s+(?P<decimal>(?!))?(?P<n>{NUMBER})[\s-]+(?P<unit>min(?:ute)?|hour)s?\s+intervals\b|\b(?:at\s+)?intervals\s+of\s+(?P<n2>{NUMBER})\s+(?P<unit2>minutes|hours)\b",
+        lambda m: Every(number(m["n"] or m["n2"]) * (60 if (m["unit"] or m["unit2"]).lower().startswith("h") else 1)),
+    ),
+    entry(rf"\b{_HOURLY}\b|\bonce\s+(?:an|every|per)\s+hour\b", Every(60)),
+    entry(r"\b(?:every\s+half[\s-](?:an?\s+)?hour|half[\s-]?hourly|every\s+half-hour|each\s+half[\s-]hour)\b", Every(30)),
+    entry(r"\b(?:every|each)\s+(?:quarter\s+(?:of\s+an\s+)?hour|quarter-hour)\b", Every(15)),
     entry(r"\bevery\s+(?:hour\s+and\s+a\s+half|one\s+and\s+a\s+half\s+hours)\b", Every(90)),
     entry(
-        r"\b(?:hourly|every\s+hour|each\s+hour)\s*,?\s*(?:at|on)\s+(?:(?:minute\s+|:)(?P<m>\d{1,2})|(?P<p>\d{1,2})\s*(?:minutes?|mins?)?\s+past(?:\s+the\s+hour)?)",
-        lambda m: Every(60, at=int(m["m"] or m["p"])),
+        rf"\b{_HOURLY}\s*,?\s*(?:at|on)\s+(?:(?:the\s+)?minutes?\s+|:)(?P<past>\d{{1,2}}(?:{_SEP}(?:at\s+)?:?\d{{1,2}})*)(?![\d:])",
+        _past_hour,
     ),
     entry(
-        r"\b(?:at\s+)?(?P<p>\d{1,2})\s*(?:minutes?|mins?)?\s+past\s+(?:every|each)\s+hour", lambda m: Every(60, at=int(m["p"]))
+        rf"\b{_HOURLY}\s*,?\s*(?:at|on)\s+(?P<past>{_MINUTE_LIST})(?:\s*(?:minutes?|mins?))?\s+past(?:\s+(?:the|every|each)\s+hour)?\b(?!\s+\w*\d)",
+        _past_hour,
     ),
-    entry(r"\b(?:every\s+hour|hourly)\s*,?\s*on\s+the\s+hour\b|\bon\s+the\s+hour\b", Every(60, at=0)),
-    entry(r"\b(?:(?:every\s+hour|hourly)\s*,?\s*)?(?:on|at)\s+the\s+half[\s-]hour\b", Every(60, at=30)),
     entry(
-        rf"\b(?P<n>once|twice|{NUMBER}\s+times)\s+(?:a|per|each|every)\s+day\b|\b(?P<d>once|twice|{NUMBER}\s+times)\s+daily\b",
-        lambda m: PerDay(_number((m["n"] or m["d"]).split()[0])),
+        rf"(?:\b(?P<count>once|twice|{NUMBER}\s+times)\s+(?:an|per|every|each)\s+hour\s*[,:(]?\s*)?(?:\b(?:at|on)\s+)?\b(?P<past>{_MINUTE_LIST})(?:\s*(?:minutes?|mins?))?\s+past\s+(?:the|every|each)\s+hour\b",
+        _past_hour,
+    ),
+    entry(
+        rf"\b(?P<count>twice|{NUMBER}\s+times)\s+(?:an|per|every|each)\s+hour\s*[,:(]?\s*(?:at\s+)(?P<past>{_MINUTE_LIST})(?:\s*(?:minutes?|mins?))?\s+past\b(?!\s+\w*\d)",
+        _past_hour,
+    ),
+    entry(
+        rf"\b(?P<count>twice|{NUMBER}\s+times)\s+(?:an|per|every|each)\s+hour\s*[,:(]?\s*at\s+(?P<past>:\d\d(?:{_SEP}(?:at\s+)?:\d\d)+)",
+        _past_hour,
+    ),
+    entry(rf"\b(?:{_HOURLY}\s*,?\s*)?on\s+the\s+hour\b", Every(60, at=(0,))),
+    entry(rf"\b(?:{_HOURLY}\s*,?\s*)?(?:on|at)\s+the\s+half[\s-]hour\b", Every(60, at=(30,))),
+    entry(
+        rf"\b(?P<n>{_MANY})\s+(?:a|per|each|every)\s+day\b|\b(?P<d>{_MANY})\s+daily\b",
+        lambda m: PerDay(number((m["n"] or m["d"]).split()[0])),
     ),
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from kickwheel.intent.normal_text import ZH_NUMBER, number
-from kickwheel.intent.recurrence import ALL_MONTHS, EVERY_DAY, WORKWEEK
+from kickwheel.intent.recurrence import ALL_MONTHS, EVERY_DAY, QUARTER_ENDS, QUARTER_STARTS, WORKWEEK
 from kickwheel.intent.time_tokens import (
+    WORKDAY_NOTE,
     Between,
     Clock,
     Clocks,
@@ -20,10 +21,8 @@ from kickwheel.intent.time_tokens import (
     Unclear,
     WeekDays,
     entry,
+    year_days,
 )
-
-QUARTER_STARTS, QUARTER_ENDS = frozenset({1, 4, 7, 10}), frozenset({3, 6, 9, 12})
-WORKDAY_NOTE = "working days are read as Monday to Friday; public holidays are not left out"
 
 NUMBER = ZH_NUMBER
 _WEEK = r"(?:周|星期|礼拜)"
@@ -58,7 +57,15 @@ def _week_days(match: re.Match[str]) -> Meaning:
         days = frozenset((first + step) % 7 for step in range((last - first) % 7 + 1))
     else:
         days = frozenset(_DAY[char] for char in re.findall(WEEKDAY, body))
-    return WeekDays(days, recurring=bool(match["every"]) or len(days) > 1)
+    meaning = WeekDays(days, recurring=bool(match["every"]) or len(days) > 1)
+    return _if_counted(match, meaning, len(days))
+
+
+def _if_counted(match: re.Match[str], meaning: Meaning, found: int) -> Meaning:
+    """每周两次，周一和周四: a number that is announced must be the one that is named."""
+    if match["count"] and number(match["count"]) != found:
+        return Unclear(f"{match['count']} times are announced, {found} named: which is right?")
+    return meaning
 
 
 def _month_days(match: re.Match[str]) -> Meaning | None:
@@ -68,14 +75,31 @@ def _month_days(match: re.Match[str]) -> Meaning | None:
         days.update(range(ends[0], ends[-1] + 1))
     if not days or not all(1 <= day <= 31 for day in days):
         return Unclear("Which days of the month? They go from 1 to 31.")
-    return MonthDays(frozenset(days), ALL_MONTHS)
+    return _if_counted(match, MonthDays(frozenset(days), ALL_MONTHS), len(days))
 
 
-def _year_day(match: re.Match[str]) -> Meaning:
-    month, day = number(match["month"]), number(match["day"])
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return Unclear("Which day of the year? Months go from 1 to 12, days from 1 to 31.")
-    return MonthDays(frozenset({day}), frozenset({month}))
+def _year_days(match: re.Match[str]) -> Meaning:
+    found = re.findall(rf"({NUMBER})\s*月份?\s*({NUMBER})\s*[号日]", match["dates"])
+    return year_days([(number(month), number(day)) for month, day in found])
+
+
+def _day_of_months(match: re.Match[str]) -> Meaning:
+    """每年1月和7月的1号."""
+    months = [number(month) for month in re.findall(NUMBER, match["months"])]
+    day = 1 if match["first"] else number(match["day"]) if match["day"] else None
+    if day is None:
+        ok = all(1 <= month <= 12 for month in months)
+        return MonthDays(frozenset({-1}), frozenset(months)) if ok else year_days([])
+    return year_days([(month, day) for month in months])
+
+
+def _month_of_quarter(match: re.Match[str]) -> Meaning:
+    """每季度第二个月的5号."""
+    nth = 3 if match["last"] else number(match["month"]) if match["month"] else 1
+    if not 1 <= nth <= 3:
+        return Unclear("Which month of the quarter? It has three.")
+    months = frozenset(month + nth - 1 for month in QUARTER_STARTS)
+    return MonthDays(frozenset({number(match["day"]) if match["day"] else -1}), months)
 
 
 def _every(match: re.Match[str]) -> Meaning | None:
@@ -89,12 +113,19 @@ def _every(match: re.Match[str]) -> Meaning | None:
 
 
 def _past_hour(match: re.Match[str]) -> Meaning:
-    return Every(60, at=number(match["m"]) if match["m"] else 0)
+    minutes = sorted({number(minute) for minute in re.findall(NUMBER, match["m"])})
+    return Every(60, at=tuple(minutes))
 
 
 _FIRST_DAY = r"(?:的)?(?:首日|首天|第[一1]天|[一1][号日])"
-_LAST_DAY = r"(?:的)?(?:末|底|最后[一1]天|月末|月底|末日)"
-_ORDINAL = r"(?:第(?P<nth>[一二三四1234])个?|(?P<last>最后[一1]?个?)|(?P<first>首个))"
+_LAST = r"(?:的)?(?:最后[一1]天|末日)"
+_LAST_DAY = rf"(?:的)?(?:[末底](?:的)?(?:{_LAST})?|最后[一1]天|月[末底](?:的)?(?:{_LAST})?|末日)"
+_ORDINAL = rf"(?:第(?P<nth>{NUMBER})个?|(?P<last>最后[一1]?个?)|(?P<first>首个?)|倒数第(?P<back>{NUMBER})个?)"
+_MONTHLY = r"(?:每个?月(?:[末底初](?:的)?|(?:的)?月[末底初](?:的)?|(?:的)?)|(?:每逢|逢)?月[末底初](?:的)?)"
+_QUARTERLY = r"(?:每个?季度?(?:[末初](?:的)?|(?:的)?)|(?:每逢|逢)?季度?[末初](?:的)?)"
+_YEARLY = r"(?:每年(?:[末底初](?:的)?|(?:的)?)|年[末底初](?:的)?)"
+_ONCE = rf"(?:(?P<count>{NUMBER})\s*[次遍回])?"
+_FIXED = r"\s*[,:(]?\s*(?:固定|统一)?(?:的|在|于|为|选在|安排在)?\s*"
 _PARTS = (
     ("small hours", "凌晨"),
     ("night", "半夜|深夜|夜里|夜间|夜晚"),
@@ -105,8 +136,39 @@ _PARTS = (
 )
 
 
+_SPANS = (
+    (_MONTHLY, ALL_MONTHS, ALL_MONTHS),
+    (_QUARTERLY, QUARTER_STARTS, QUARTER_ENDS),
+    (_YEARLY, frozenset({1}), frozenset({12})),
+)
+"""How a span is named, the months of its first days, and those of its last ones."""
+
+
 def _nth(match: re.Match[str]) -> int:
+    if match["back"]:
+        return -number(match["back"])
     return -1 if match["last"] else number(match["nth"]) if match["nth"] else 1
+
+
+def _nth_of_span(span: str, first: frozenset[int], last: frozenset[int]) -> tuple[Entry, Entry]:
+    """Entries for the nth day of the week of a span, and for its nth working day."""
+
+    def week_day(match: re.Match[str]) -> Meaning:
+        nth = _nth(match)
+        if not 1 <= abs(nth) <= 4:
+            return Unclear("Not every month has such a day: which one is meant?")
+        return NthOfMonth(nth, frozenset({_DAY[match["day"]]}), months=first if nth > 0 else last)
+
+    def working_day(match: re.Match[str]) -> Meaning:
+        nth = _nth(match)
+        if not 1 <= abs(nth) <= 20:
+            return Unclear("Which working day? Every month has twenty of them.")
+        return NthOfMonth(nth, WORKWEEK, WORKDAY_NOTE, first if nth > 0 else last)
+
+    return (
+        entry(rf"{span}{_ORDINAL}{_WEEK}(?P<day>{WEEKDAY})", week_day),
+        entry(rf"{span}{_ORDINAL}(?:工作|办公)日", working_day),
+    )
 
 
 ZH: tuple[Entry, ...] = (
@@ -121,7 +183,7 @@ ZH: tuple[Entry, ...] = (
         lambda m: Between(Clock(number(m["h1"])), Clock(number(m["h2"]))),
     ),
     entry("正午", Clocks((Clock(12, 0, "exact"),))),
-    entry("午夜", Clocks((Clock(24, 0),))),
+    entry(r"(?:午夜|子夜)(?:\s*(?:12|24|0|十二|零)\s*(?:点钟?|时)整?)?(?!\s*\d|[点时一二三四五六七八九十])", Clocks((Clock(24, 0),))),
     *(entry(words, PartOfDay(name)) for name, words in _PARTS),
     entry(rf"早(?=\s*{NUMBER}\s*[点时:])", PartOfDay("morning")),
     entry(rf"晚(?=\s*{NUMBER}\s*[点时:])", PartOfDay("evening")),
@@ -132,28 +194,38 @@ ZH: tuple[Entry, ...] = (
     # days
     entry(rf"每一?(?:天|日{_NOT_A_NOUN})|逐日|天天|每(?=[早晨晚夜])", WeekDays(EVERY_DAY)),
     entry(r"(?:每个?|每逢|逢)?工作日", WeekDays(WORKWEEK, note=WORKDAY_NOTE)),
-    entry(r"(?:每个?|每逢|逢)?(?:周末|双休日)", WeekDays(frozenset({0, 6}))),
+    entry(r"(?:每个?|每逢|逢)?(?:周末|双休日)(?:两天)?", WeekDays(frozenset({0, 6}))),
     entry(
-        rf"(?P<every>每个?|每逢|逢)?{_WEEK}(?P<days>{WEEKDAY}{_TO}{_WEEK}?{WEEKDAY}"
+        rf"(?P<every>每个?{_WEEK}\s*{_ONCE}{_FIXED}(?=周|星期|礼拜)|每个?|每逢|逢)?{_WEEK}(?P<days>{WEEKDAY}{_TO}{_WEEK}?{WEEKDAY}"
         rf"|{WEEKDAY}(?:(?:{_SEP})?{_WEEK}?{WEEKDAY})*){_NOT_A_NOUN}(?![点时]|(?:{_SEP}|{_TO}){WEEKDAY}[点时])",
         _week_days,
     ),
+    # days of the month, the quarter and the year
     entry(
-        rf"每个?月(?:的)?(?P<days>(?:{_DATE}(?:{_TO}{_DATE})?{_SEP})*{NUMBER}(?:\s*[号日]?{_TO}{NUMBER})?\s*(?:号|日{_NOT_A_NOUN}))",
+        rf"每个?月(?:月?初)?\s*{_ONCE}{_FIXED}(?P<days>(?:{_DATE}(?:{_TO}{_DATE})?{_SEP})*{NUMBER}(?:\s*[号日]?{_TO}{NUMBER})?\s*(?:号|日{_NOT_A_NOUN}))",
         _month_days,
     ),
     entry(r"每个?月(?:的)?(?:首日|首天|第[一1]天)", MonthDays(frozenset({1}), ALL_MONTHS)),
-    entry(rf"每个?月{_LAST_DAY}|(?:每逢?|逢)?(?:月末|月底)", MonthDays(frozenset({-1}), ALL_MONTHS)),
+    entry(rf"每个?月{_LAST_DAY}|(?:每逢?|逢)?(?:月末|月底)(?:{_LAST})?", MonthDays(frozenset({-1}), ALL_MONTHS)),
     entry(rf"每个?月(?:的)?倒数第(?P<n>{NUMBER})天", lambda m: MonthDays(frozenset({-number(m["n"])}), ALL_MONTHS)),
-    entry(rf"每个?月(?:的)?{_ORDINAL}{_WEEK}(?P<day>{WEEKDAY})", lambda m: NthOfMonth(_nth(m), frozenset({_DAY[m["day"]]}))),
-    entry(rf"每个?月(?:的)?{_ORDINAL}工作日", lambda m: NthOfMonth(_nth(m), WORKWEEK, WORKDAY_NOTE)),
-    entry(rf"每个?季度?{_FIRST_DAY}|季度?首日", MonthDays(frozenset({1}), QUARTER_STARTS)),
-    entry(rf"每个?季度?{_LAST_DAY}|季度?末", MonthDays(frozenset({-1}), QUARTER_ENDS)),
+    *(line for span in _SPANS for line in _nth_of_span(*span)),
+    entry(rf"每个?季度?{_FIRST_DAY}|季度?首日|季初首日", MonthDays(frozenset({1}), QUARTER_STARTS)),
+    entry(rf"每个?季度?{_LAST_DAY}|(?:每逢|逢)?季度?末(?:{_LAST})?|季度{_LAST}", MonthDays(frozenset({-1}), QUARTER_ENDS)),
+    entry(
+        rf"每个?季度?(?:的)?(?:第(?P<month>{NUMBER})个月|(?P<first>首月|首个月)|(?P<last>末月|最后[一1]个月))(?:的)?(?:(?P<day>{NUMBER})[号日]|{_LAST}|月[末底])",
+        _month_of_quarter,
+    ),
     entry(rf"每半年{_FIRST_DAY}", MonthDays(frozenset({1}), frozenset({1, 7}))),
     entry(rf"每半年{_LAST_DAY}", MonthDays(frozenset({-1}), frozenset({6, 12}))),
-    entry(rf"每年(?:的)?(?P<month>{NUMBER})月(?:份)?(?P<day>{NUMBER})[号日]", _year_day),
+    entry(
+        rf"每年(?:的)?(?P<dates>{NUMBER}\s*月份?\s*{NUMBER}\s*[号日](?:{_SEP}{NUMBER}\s*月份?\s*{NUMBER}\s*[号日])*)", _year_days
+    ),
+    entry(
+        rf"每年(?:的)?(?P<months>{NUMBER}月?份?(?:{_SEP}{NUMBER}月?份?)*(?<=[月份]))的?(?:(?P<first>首日|第[一1]天)|(?P<day>{NUMBER})[号日]|[末底]|{_LAST})",
+        _day_of_months,
+    ),
     entry(rf"每年{_FIRST_DAY}|每年元旦", MonthDays(frozenset({1}), frozenset({1}))),
-    entry(rf"每年{_LAST_DAY}|年末|年底", MonthDays(frozenset({-1}), frozenset({12}))),
+    entry(rf"每年{_LAST_DAY}|(?:每逢|逢)?(?:年末|年底)(?:{_LAST})?", MonthDays(frozenset({-1}), frozenset({12}))),
     # intervals
     entry(
         rf"每(?:间?隔)?\s*(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}))?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)(?:\s*[一1]次)?",
@@ -167,7 +239,7 @@ ZH: tuple[Entry, ...] = (
         rf"(?P<decimal>(?!))?(?P<n>{NUMBER})?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)\s*(?:[一1]次)",
         _every,
     ),
-    entry(rf"每个?小时的?(?:第\s*)?(?P<m>{NUMBER})分钟?", _past_hour),
-    entry(r"每个?小时的?整点|每逢整点|每个整点|逢?整点", Every(60, at=0)),
+    entry(rf"每个?(?:小时|钟头)的?(?:第\s*)?(?P<m>{NUMBER}(?:分钟?)?(?:{_SEP}(?:第\s*)?{NUMBER}(?:分钟?)?)*(?<=[分钟]))", _past_hour),
+    entry(r"每个?(?:小时|钟头)(?:的|在)?整点|每逢整点|每个整点|逢?整点", Every(60, at=(0,))),
     entry(rf"(?:每天|每日|[一1][天日])\s*(?P<n>{NUMBER})\s*[次遍回]", lambda m: PerDay(number(m["n"]))),
 )
