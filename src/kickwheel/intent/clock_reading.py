@@ -45,7 +45,7 @@ def _with_parts(text: str, tokens: Sequence[Token]) -> list[Token]:
             own, end = after.meaning, after.end
         elif previous and isinstance(previous.meaning, PartOfDay) and not text[previous.end : start].strip(" 的"):
             own = previous.meaning
-            start = settled.pop().start
+            start = start if own.whole else settled.pop().start
         minutes = [_minute_of(clock, own, carried, in_halves) for clock in _clocks(token)]
         is_span = isinstance(token.meaning, Between)
         meaning = Span(minutes[0], minutes[1]) if is_span else Times(tuple(sorted(set(minutes))))

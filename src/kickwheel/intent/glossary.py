@@ -79,6 +79,17 @@ class Glossary:
         return {form.lower(): slug for form, slug in _action_forms(self.actions).items()}
 
     @cached_property
+    def action_forms(self) -> tuple[str, ...]:
+        """Every form of every action word, lower case."""
+        return tuple(sorted(self._action_by_form))
+
+    @cached_property
+    def own_words(self) -> frozenset[str]:
+        """Words that entities and destinations are made of, lower case."""
+        names = [*self.entities, *self.destinations]
+        return frozenset(word for name in names for word in (name, *name.lower().split()))
+
+    @cached_property
     def _entity_by_key(self) -> dict[str, str]:
         return {_noun_key(word): slug for word, slug in self.entities.items()}
 
@@ -175,9 +186,18 @@ def _action_forms(actions: dict[str, str]) -> dict[str, str]:
     return forms
 
 
+_IRREGULAR = {"send": ("sent",), "get": ("got",), "write": ("wrote", "written"), "build": ("built",), "feed": ("fed",)}
+_DOUBLED = re.compile(r"[^aeiou][aeiou][^aeiouwxy]")
+"""Short verbs that double their last letter: ship, shipped; get, getting."""
+
+
 def _inflected(word: str) -> tuple[str, ...]:
     if not word.isascii():
         return (word,)
+    if word in _IRREGULAR:
+        return (word, word + "s", *_IRREGULAR[word], (word[:-1] if word.endswith("e") else word) + "ing")
+    if _DOUBLED.fullmatch(word[-3:]) and len(word) <= 4:
+        return (word, word + "s", word + word[-1] + "ed", word + word[-1] + "ing")
     stem = word[:-1] if word.endswith("e") else word
     plural = word + "es" if word.endswith(("s", "x", "ch", "sh")) else word + "s"
     past = stem + "ed"

@@ -12,7 +12,7 @@ TIME_MARK = "\x1f"
 
 _LEADING = re.compile(
     r"(?:(?:of|the|all|our|any|new|newest|latest|current|full|raw|each|these|those|a|an|incoming|daily)\s+"
-    r"|(?:一下|一次|一遍|[下了]|所有的?|全部的?|全量的?|增量的?|最新的?|新增的?|新的|各类|各个|当前的?|我们的?|平台的?|的|对|把|将))",
+    r"|(?:一下|一次|一遍|一份|[出下过]?来|过去|[下了]|所有的?|全部的?|全量的?|增量的?|最新的?|新增的?|新的|各类|各个|当前的?|我们的?|平台的?|的|对|把|将))",
     re.IGNORECASE | re.ASCII,
 )
 _TRAILING = re.compile(
@@ -25,6 +25,11 @@ _PREPOSITIONS = re.compile(
     r"|(发?给|发送给|是否|有没有|有无|用于|以便|以供|供(?=[^,]{1,8}(?:使用|查看|分析|参考))|便于|方便|为了|根据|按照|按(?!时)|通过|看看|防止|避免|存为|保存|作为)",
     re.IGNORECASE | re.ASCII,
 )
+_PLACE = re.compile(
+    r"(?:\s+(?:systems?|platform|database|db|bucket|topic|cluster|server|layer)|\s*(?:系统|平台|数据库|集群|桶|主题|层|端))$",
+    re.IGNORECASE | re.ASCII,
+)
+"""What kind of place it is, behind its name."""
 _ZH_TO = re.compile(r"至|到|进(?!行)|入|往|向|给|写入")
 MOVING_WORDS = {"to", "into", "onto"}
 
@@ -42,7 +47,8 @@ class Objects:
     """What follows an action word."""
 
     things: tuple[Named, ...]
-    destination: Named | None
+    destinations: tuple[Named, ...]
+    """Where to; one without a slug stands alone."""
     rest: str
     """Sources, purposes and conditions: free text behind a preposition."""
     remark: str
@@ -51,27 +57,40 @@ class Objects:
 
 def clean(text: str) -> str:
     """Without marks of time and punctuation around."""
-    return text.replace(TIME_MARK, " ").strip(" ,.:;、。-()\"'`*") if TIME_MARK not in text.strip(f" ,、{TIME_MARK}") else text
+    if TIME_MARK in text.strip(f" ,、{TIME_MARK}"):
+        return text
+    return text.replace(TIME_MARK, " ").strip(" ,.:;、。-()[]|\"'`*")
 
 
 def read_objects(text: str, glossary: Glossary) -> Objects:
     """Split what follows an action word: '[the orders] to [the lake] for reporting', '[用户订单]至[数据湖]，失败重试3次'."""
+    text = _without_cells(text, glossary)
     text, remark = _without_remark(text, glossary)
     pieces = _PREPOSITIONS.split(text)
     head, others = pieces[0], pieces[1:]
-    destination: Named | None = None
+    destinations: tuple[Named, ...] = ()
     rest: list[str] = []
     for english, chinese, phrase in zip(others[0::3], others[1::3], others[2::3], strict=True):
-        reached = named_destination(phrase, glossary)
-        if destination is None and (
-            (english or "").lower() in MOVING_WORDS or ((chinese or "").endswith("给") and reached.slug)
+        reached = named_destinations(phrase, glossary)
+        if not destinations and (
+            (english or "").lower() in MOVING_WORDS or ((chinese or "").endswith("给") and reached and reached[0].slug)
         ):
-            destination = reached
+            destinations = reached
         else:
             rest.append(f"{english or chinese}{phrase}")
-    if destination is None:
-        head, destination = _chinese_destination(head, glossary)
-    return Objects(named_things(head, glossary), destination, " ".join(rest).strip(), remark)
+    if not destinations:
+        head, destinations = _chinese_destination(head, glossary)
+    return Objects(named_things(head, glossary), destinations, " ".join(rest).strip(), remark)
+
+
+def _without_cells(text: str, glossary: Glossary) -> str:
+    """Cells of a table row: the last one may be where the data goes."""
+    cells = [cell for cell in map(clean, text.split("|")) if cell and clean(cell)]
+    if "|" not in text or not cells:
+        return text
+    if len(cells) > 1 and named_destinations(cells[-1], glossary)[0].slug:
+        return f"{', '.join(cells[:-1])} to {cells[-1]}"
+    return ", ".join(cells)
 
 
 def _without_remark(text: str, glossary: Glossary) -> tuple[str, str]:
@@ -82,25 +101,36 @@ def _without_remark(text: str, glossary: Glossary) -> tuple[str, str]:
     return head, clean(tail)
 
 
-def _chinese_destination(text: str, glossary: Glossary) -> tuple[str, Named | None]:
+def _chinese_destination(text: str, glossary: Glossary) -> tuple[str, tuple[Named, ...]]:
     """The last place whose words are known, else the last 至 or 到: 用户订单至数据湖, but not 收入."""
     marks = list(_ZH_TO.finditer(text))
     for mark in reversed(marks):
-        found = named_destination(text[mark.end() :], glossary)
-        if found.slug:
+        found = named_destinations(text[mark.end() :], glossary)
+        if found[0].slug:
             return text[: mark.start()], found
     for mark in reversed(marks):
         if mark.group() in ("至", "到") and clean(text[mark.end() :]):
-            return text[: mark.start()], named_destination(text[mark.end() :], glossary)
-    return text, None
+            return text[: mark.start()], named_destinations(text[mark.end() :], glossary)
+    return text, ()
+
+
+def named_destinations(text: str, glossary: Glossary) -> tuple[Named, ...]:
+    """Destinations and their slugs: the whole phrase if it is known, else its parts if all are, else the phrase without one."""
+    whole = named_destination(text, glossary)
+    if whole.slug:
+        return (whole,)
+    parts = [named_destination(part, glossary) for part in map(clean, _JOINTS.split(clean(text))) if part]
+    return tuple(parts) if len(parts) > 1 and all(part.slug for part in parts) else (whole,)
 
 
 def named_destination(text: str, glossary: Glossary) -> Named:
-    """A destination and its slug."""
+    """One destination and its slug."""
     for phrase in _variants(clean(text)):
-        slug = glossary.destination(re.sub(r"[中里内]$", "", phrase))
-        if slug:
-            return Named(phrase, slug)
+        bare = re.sub(r"[中里内上]$", "", phrase)
+        for name in (bare, _PLACE.sub("", bare)):
+            slug = glossary.destination(name)
+            if slug:
+                return Named(phrase, slug)
     return Named(clean(text), None)
 
 

@@ -8,22 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.normal_text import normalise
-from kickwheel.intent.phrases import TIME_MARK, Named, Objects, clean, compares_two, named_things, read_objects
+from kickwheel.intent.phrases import (
+    TIME_MARK,
+    Named,
+    Objects,
+    clean,
+    compares_two,
+    named_destinations,
+    named_things,
+    read_objects,
+)
 from kickwheel.intent.ports import Recognised, Refused
+from kickwheel.intent.spelling import respelled
 from kickwheel.intent.statement_words import (
+    ARROW,
+    BULLET,
+    CONDITION,
     EN_BEFORE,
+    EN_CAUSATIVE,
     EN_PASSIVE,
     OTHER_VERBS,
     POLITE_END,
     POLITE_QUESTION,
+    PRONOUN,
+    REASON,
     REMARK,
     RUNS,
     SEPARATOR,
     TIME_LIKE,
+    WITH_PLACE,
     ZH_BEFORE,
     ZH_PASSIVE,
 )
@@ -35,6 +52,14 @@ from kickwheel.intent.triples import triple
 
 _ADDING = {"enrich"}
 """Actions whose words may be followed by what is added: 为用户画像补充兴趣标签."""
+_CIRCLED = re.compile(r"^\s*[\u2460-\u249b]\s*")
+"""A circled number before a list item; normalising would make it a figure."""
+_RUNS_BEHIND = re.compile(rf"\s*(?:{RUNS.pattern})$", RUNS.flags)
+_LABEL = (
+    r"(?:(?:执行|调度|运行|更新|同步|触发)?(?:频率|频次|周期|时间点?|时点)"
+    r"|\b(?:frequency|schedule|cadence|timing|run\s+time|when|time)\b)"
+)
+"""What introduces a time: 频率为, 'schedule:'."""
 _SAY = "Say it as 'sync ORDERS to LAKE every day at 9:00'"
 
 
@@ -43,6 +68,7 @@ class Clause:
     """One action with the words before and after it; ``start`` and ``end`` are its place in the statement."""
 
     action: str
+    word: str
     before: str
     after: str
     start: int
@@ -61,15 +87,26 @@ class RulesRecogniser:
 
     def recognise(self, text: str) -> list[Recognised | Refused]:
         """Triples or refusals of one statement."""
-        text = normalise(text)
+        text = normalise(_CIRCLED.sub("", text))
         if unreadable := not_read(text):
             return [unreadable]
         polite = bool(POLITE_QUESTION.search(text))
         if text.endswith("?") and not polite:
             return [Refused("not_a_task", "This is a question: which task does it ask for?")]
-        text = POLITE_END.sub("", text)
+        text, slips = respelled(BULLET.sub("", POLITE_END.sub("", text)), self.glossary.action_forms, self.glossary.own_words)
+        if not ARROW.search(text):
+            return self._outcomes(text, slips)
+        text = ARROW.sub(" to ", text)
+        if self.glossary.action_pattern.search(text):
+            return self._outcomes(text, slips)
+        found = self._outcomes(f"sync {text}", slips)  # an arrow between known data and a known place moves the data there
+        if all(isinstance(outcome, Recognised) and outcome.target for outcome in found):
+            return found
+        return [Refused("unknown_action", f"What does the arrow stand for? {_SAY}")]
+
+    def _outcomes(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
         tokens = time_tokens(text, self.glossary)
-        blanked = _blank(text, tokens)
+        blanked = _without_reason(_blank(text, tokens), self.glossary)
         clauses = _clauses(blanked, self.glossary)
         if not clauses:
             return [self._no_action(text, blanked, tokens)]
@@ -79,10 +116,13 @@ class RulesRecogniser:
             return [Refused(refused.reason, str(refused))]
         outcomes: list[Recognised | Refused] = []
         read = [read_objects(clause.after, self.glossary) for clause in clauses]
+        earlier: tuple[Named, ...] = ()
         for index, (clause, time) in enumerate(zip(clauses, times, strict=True)):
             following = next((objects for objects in read[index:] if objects.things), read[index])
             objects = read[index] if read[index].things or clean(clause.after) or clean(clause.before) else following
-            outcomes += self._triples(clause, objects, time, text)
+            noted = replace(time, notes=(*time.notes, *slips)) if slips else time
+            found, earlier = self._triples(clause, objects, noted, text, earlier)
+            outcomes += found
         return outcomes
 
     def _no_action(self, text: str, blanked: str, tokens: Sequence[Token]) -> Refused:
@@ -105,27 +145,45 @@ class RulesRecogniser:
         found_with_zone = [[*found, *(zone for zone in zones if zone not in found)] for found in own]
         return [read_time(text, found, self.glossary, seconds_first=self.seconds_first) for found in found_with_zone]
 
-    def _triples(self, clause: Clause, objects: Objects, time: TimeReading, text: str) -> list[Recognised | Refused]:
-        before = self._before(clause.before)
+    def _triples(
+        self, clause: Clause, objects: Objects, time: TimeReading, text: str, earlier: tuple[Named, ...]
+    ) -> tuple[list[Recognised | Refused], tuple[Named, ...]]:
+        """Outcomes of a clause, and what it acts on; ``earlier``: what the clause before acts on."""
+        before = self._before(clause)
         if isinstance(before, Refused):
-            return [before]
-        things = objects.things
-        if not any(thing.slug for thing in things) and (any(thing.slug for thing in before) or not things):
+            return [before], ()
+        things, places = objects.things, objects.destinations or before.destinations
+        if before.things and len(things) == 1 and not things[0].slug and not places:
+            reached = named_destinations(things[0].phrase, self.glossary)
+            things, places = ((), reached) if reached[0].slug else (things, places)
+        if len(things) == 1 and not things[0].slug and (runs := _RUNS_BEHIND.search(things[0].phrase)):
+            bare = named_things(things[0].phrase[: runs.start()], self.glossary)
+            things = bare if bare and all(thing.slug for thing in bare) else things
+        if len(things) == 1 and PRONOUN.fullmatch(things[0].phrase):
+            things = ()
+        named = {thing.slug for thing in things if thing.slug}
+        differs = before.things and named and named != {thing.slug for thing in before.things}
+        if differs and (clause.action not in _ADDING or clause.before.isascii()):
+            return [Refused("not_a_task", f"Which data is meant, {before.things[0].phrase!r} or {things[0].phrase!r}?")], ()
+        if not any(thing.slug for thing in things) and (any(thing.slug for thing in before.things) or not things):
             told = " ".join(thing.phrase for thing in things)
-            if told and clause.action not in _ADDING and not RUNS.fullmatch(told):
-                return [Refused("not_a_task", f"What does {told!r} mean for the task? {_SAY}")]
-            things = before
+            if told and clause.action not in _ADDING and not RUNS.fullmatch(_visible(told)):
+                return [Refused("not_a_task", f"What does {told!r} mean for the task? {_SAY}")], ()
+            things = before.things or earlier
         if not things:
-            return [Refused("unknown_target", f"Which data does {clause.action!r} act on?")]
+            return [Refused("unknown_target", f"Which data does {clause.action!r} act on?")], ()
         if clause.action == "validate" and len(things) > 1 and compares_two(clause.after):
-            return [Refused("unknown_target", "Is each of them to be checked, or one against the other?")]
+            return [Refused("unknown_target", "Is each of them to be checked, or one against the other?")], things
         if problem := self._unexplained(things, objects):
-            return [Refused("not_a_task", f"What does {problem!r} mean for the task? {_SAY}")]
-        return [triple(clause.action, thing, objects.destination, time, self.glossary, text) for thing in things]
+            return [Refused("not_a_task", f"What does {problem!r} mean for the task? {_SAY}")], things
+        found = [
+            triple(clause.action, thing, place, time, self.glossary, text) for thing in things for place in places or (None,)
+        ]
+        return found, things
 
     def _unexplained(self, things: Sequence[Named], objects: Objects) -> str | None:
         """The first part of a clause that may say something about the task and is not understood."""
-        destination, remark = objects.destination, _visible(objects.remark)
+        destination, remark = next(iter(objects.destinations), None), _visible(objects.remark)
         if destination and not destination.slug and re.search(r"[和及与、并]|\band\b", destination.phrase, re.ASCII):
             return destination.phrase
         if destination and re.match(r"(?:to|into|onto)\b", objects.rest):
@@ -138,21 +196,31 @@ class RulesRecogniser:
                 return phrase
         return next((_visible(text) for text in [*unknown, objects.rest] if TIME_MARK in text or TIME_LIKE.search(text)), None)
 
-    def _before(self, text: str) -> tuple[Named, ...] | Refused:
+    def _before(self, clause: Clause) -> Objects | Refused:
         """What the words before an action name; a refusal where they say something else."""
-        words = _visible(text)
+        words = _visible(clause.before)
         filler = EN_BEFORE.match(words)
         rest = words[filler.end() :] if filler else words
         if not rest:
-            return ()
+            return Objects((), (), "", "")
         chinese = ZH_BEFORE.fullmatch(words)
         if chinese:
-            return named_things(chinese["np"] or "", self.glossary)
-        phrases = [EN_PASSIVE.fullmatch(f"{rest} "), ZH_PASSIVE.fullmatch(words)]
-        for phrase in [*(found["np"] for found in phrases if found), rest]:
+            return Objects(named_things(chinese["np"] or "", self.glossary), (), "", "")
+        done = clause.word.lower().endswith(("ed", "sent"))
+        passives = [
+            EN_PASSIVE.fullmatch(f"{rest} "),
+            ZH_PASSIVE.fullmatch(words),
+            EN_CAUSATIVE.fullmatch(rest) if done else None,
+        ]
+        for phrase in [*(found["np"] for found in passives if found), rest]:
             named = named_things(phrase, self.glossary)
             if named and all(thing.slug for thing in named):
-                return named
+                return Objects(named, (), "", "")
+            placed = WITH_PLACE.fullmatch(phrase)
+            if placed:
+                named, places = named_things(placed["np"], self.glossary), named_destinations(placed["place"], self.glossary)
+                if named and all(thing.slug for thing in (*named, *places)):
+                    return Objects(named, places, "", "")
         return Refused("not_a_task", f"What does {words!r} mean for the task? {_SAY}")
 
 
@@ -169,30 +237,50 @@ def _blank(text: str, tokens: Sequence[Token]) -> str:
     blanked = "".join(letters)
     mark = re.escape(TIME_MARK)
     tied = (
-        rf"(?:\b(?:at|on|in|by|of|from|between|during|for|within)\s+)?(?:\bthe\s+)?(?={mark})|(?:按照?|以|[在于])\s*(?={mark})"
-        rf"|(?<={mark})[\s,、和及与在的到至~-]*(?:\b(?:and|to|at|on|until|till)\b\s*)?(?={mark})|(?<={mark})\s*(?:的|时间|开始|准时|sharp\b|time\b)"
+        rf"(?:\b(?:at|on|in|by|of|from|between|during|for|within)\s+|@\s*)?(?:\bthe\s+)?(?={mark})|(?:按照?|以|[在于从自])\s*(?={mark})"
+        rf"|(?<={mark})[\s,、和及与在的到至~-]*(?:\b(?:and|to|at|on|until|till)\b\s*)?(?={mark})"
+        rf"|(?<={mark})\s*(?:的|时间|开始|准时|整|之?内|期间|之间|都要?|sharp\b|time\b)"
+        rf"|{_LABEL}\s*(?:是|为|在|设为|设在|定在|\bis\b|\bat\b)?\s*[:,=]?\s*(?={mark})|[(\[【]\s*(?={mark})|(?<={mark})\s*[)\]】]"
     )
+    blanked = re.sub(tied, lambda match: TIME_MARK * len(match.group()), blanked, flags=re.IGNORECASE | re.ASCII)
     return re.sub(tied, lambda match: TIME_MARK * len(match.group()), blanked, flags=re.IGNORECASE | re.ASCII)
+
+
+def _without_reason(blanked: str, glossary: Glossary) -> str:
+    """A leading clause that says why is no part of the task, unless it names a time, a condition or an exception."""
+    reason = REASON.match(blanked)
+    if reason is None or TIME_MARK in reason.group() or CONDITION.search(reason.group()):
+        return blanked
+    rest = blanked[reason.end() :]
+    return " " * reason.end() + rest if glossary.action_pattern.search(rest) else blanked
+
+
+_AUXILIARY = re.compile(r"(?:gets?|getting)\s+(?:automatically\s+)?\w+(?:ed|sent)\b", re.IGNORECASE | re.ASCII)
+"""'Get' that only makes a passive: 'orders get synced'."""
 
 
 def _clauses(blanked: str, glossary: Glossary) -> list[Clause]:
     """One clause an action word. An action word that no separator leads to is part of what the one before acts on."""
     clauses: list[Clause] = []
-    start, action_end, action = 0, 0, ""
+    start, action_end, action, word = 0, 0, "", ""
     for match in glossary.action_pattern.finditer(blanked):
+        if _AUXILIARY.match(blanked, match.start()):
+            continue
         if not action:
-            action, action_start, action_end = glossary.action_of(match.group()), match.start(), match.end()
+            action, word = glossary.action_of(match.group()), match.group()
+            action_start, action_end = match.start(), match.end()
             continue
         between = blanked[action_end : match.start()]
         separators = [sep for sep in SEPARATOR.finditer(between) if _only_fillers(between[sep.end() :])]
         if not separators:
             continue
         split = action_end + separators[0].start()
-        clauses.append(Clause(action, blanked[start:action_start], blanked[action_end:split], start, split))
+        clauses.append(Clause(action, word, blanked[start:action_start], blanked[action_end:split], start, split))
         start = action_end + separators[0].end()
-        action, action_start, action_end = glossary.action_of(match.group()), match.start(), match.end()
+        action, word = glossary.action_of(match.group()), match.group()
+        action_start, action_end = match.start(), match.end()
     if action:
-        clauses.append(Clause(action, blanked[start:action_start], blanked[action_end:], start, len(blanked)))
+        clauses.append(Clause(action, word, blanked[start:action_start], blanked[action_end:], start, len(blanked)))
     return clauses
 
 

@@ -9,15 +9,24 @@ import re
 
 _FLAGS = re.IGNORECASE | re.ASCII
 
-_MODAL = r"(?:must|shall|should|needs?\s+to|wants?\s+to|would\s+like\s+to|has\s+to|have\s+to|will|is\s+to|are\s+to)"
+_MODAL = (
+    r"(?:must|shall|should|ought\s+to|needs?\s+to|wants?\s+to|(?:would|'d)\s+like\s+to|has\s+to|have\s+to|will|is\s+to|are\s+to"
+    r"|(?:is|are)\s+(?:required|expected|supposed|scheduled)\s+to)"
+)
 _SYSTEM = r"(?:(?:the\s+|our\s+|a\s+)?(?:data\s+)?(?:platform|system|pipeline|job|task|service|scheduler)|it)\b"
+_TEAM = (
+    r"(?:the\s+|our\s+)?(?:[a-z&]+\s+){0,2}?"
+    r"(?:team|department|desk|group|office|analysts|ops|operations|finance|hr|marketing|logistics|sales|support)"
+)
+_NO_ONE = r"(?!(?:no|nobody|none|neither|never|not|few|hardly)\b)"
 EN_BEFORE = re.compile(
     r"(?>(?:make\s+sure|ensure)(?:\s+that)?\b"
-    r"|(?:please|pls|plz|kindly|hi|hello|hey|also|then|just|automatically|to)\b"
-    r"|(?:could|can|would|will)\s+you\b"
-    rf"|(?:we|i|you|one|the\s+team|{_SYSTEM})\s+{_MODAL}|{_SYSTEM}|(?:need|want|have)\s+to\b|help\s+(?:us|me)\b"
-    r"|(?:set\s+up|schedule|create|run)\s+(?:a|an|the)\b\s*(?:job\b|task\b)?\s*(?:to\b|that\b|which\b)?|be\s+able\s+to\b"
-    r"|(?:a|an|the|and)\b|[-&,:.*()\s])*+",
+    r"|(?:please|pls|plz|kindly|hi|hello|hey|also|then|just|automatically|additionally|finally|first|to)\b"
+    r"|(?:could|can|would|will)\s+you\b|be\s+so\s+kind\s+as\s+to\b"
+    rf"|(?:we|i|you|one|{_NO_ONE}{_TEAM}|{_SYSTEM})\s*{_MODAL}|{_SYSTEM}|(?:need|want|have)\s+to\b|help\s+(?:us|me)\b"
+    r"|(?:set\s+up|schedule|create|run|perform|do|carry\s+out|execute|launch|trigger|start)\s+(?:a|an|the)\b\s*(?:(?:recurring|scheduled|full|regular)\b\s*)?"
+    r"(?:job\b|task\b)?\s*(?:to\b|that\b|which\b)?|be\s+able\s+to\b"
+    r"|(?:task|action|todo|requirement|req)\s*:|(?:a|an|the|and)\b|[-&,:.*()|\s])*+",
     _FLAGS,
 )
 """Before an English action: 'please', 'the platform must', 'we need to'."""
@@ -27,17 +36,44 @@ EN_PASSIVE = re.compile(
 )
 """'Customer orders must be' (synced)."""
 
+EN_CAUSATIVE = re.compile(
+    rf"(?:(?:{_NO_ONE}[\w&'-]+\s+){{1,4}}?(?:needs?|wants?|requires?|would\s+like|expects?)|(?:i|we)'d\s+like|have|get)"
+    r"\s+(?:to\s+(?:have|get|see)\s+)?(?P<np>.+?)(?:\s+to\s+be)?(?:\s+automatically)?",
+    _FLAGS,
+)
+"""'Finance wants the invoices' (archived)."""
+
 _ZH_FILLER = (
-    r"(?>【[^】]{1,8}】|请|麻烦|帮忙|帮我们|帮我|希望|需要|要求|必须|应该|应当|务必|我们|大家|系统|数据平台|平台|任务|自动|统一"
-    r"|将会|能否|能不能|可否|可以|并且|然后|接着|同时|进行|执行|一次|完成|定时|负责|一下|您好|你好"
-    r"|[需要应得我都均会想先能各再也还并做来去被由地的]|[-,:.*()、\s])"
+    r"(?>【[^】]{1,8}】|烦请|务请|恳请|劳烦|麻烦|拜托|劳驾|辛苦|帮忙|给我们?|替我们?|帮我们?|帮|请|希望|期望|需要|要求|必须|必需|应该|应当|务必|我们|大家"
+    r"|系统|数据平台|平台|程序|定时任务|任务|自动|统一|将会|能否|能不能|可否|可以|能够|并且|然后|接着|同时|另外|此外|进行|执行|一次|完成|定时|负责"
+    r"|一下|您好|你好|分别|(?:设置|新建|创建|配置|安排|建立)(?:[一1]个)?"
+    r"|[需须要应得我都均会想先能各再也还并做来去被由地的]|[-,:.*()|、\s])"
 )
+_ZH_TEAM = r"(?:[^,的不没未]{1,6}?(?:部门|部|组|团队|同学|同事|人员|中心)(?:们)?(?=\s*(?:希望|期望|需要|要求|想|需|要)))"
+_ZH_MEANS = r"(?:(?:从|利用|通过|基于|结合|使用|用(?![户于途量工]))[^,]{1,16}?)"
+_ZH_OBJECT = r"(?:(?:将|把|对|给|为|针对)(?P<np>[^,]{1,24}?))"
 ZH_BEFORE = re.compile(
-    rf"{_ZH_FILLER}*+(?:从(?P<source>[^,]{{1,16}}?))?{_ZH_FILLER}*(?:(?P<mark>将|把|对|给|为|针对)(?P<np>[^,]{{1,24}}?))?{_ZH_FILLER}*"
+    rf"{_ZH_FILLER}*+{_ZH_TEAM}?{_ZH_FILLER}*+{_ZH_MEANS}?{_ZH_FILLER}*{_ZH_OBJECT}?{_ZH_FILLER}*{_ZH_MEANS}?{_ZH_FILLER}*"
 )
-"""Before a Chinese action: 请系统自动, 把用户订单, 从网关."""
+"""Before a Chinese action: 请系统自动, 把用户订单, 从网关, 用汇率."""
 ZH_PASSIVE = re.compile(rf"(?P<np>[^,]{{2,24}}?)(?:将由系统|由系统|{_ZH_FILLER})*+")
 """用户订单需自动 (同步)."""
+WITH_PLACE = re.compile(r"(?P<np>.{2,60}?)\s*(?:\b(?:to|into)\b|[(,|至到])\s*(?P<place>.{2,40})", _FLAGS)
+"""Before an action that stands last: 'orders to the lake: sync', 'orders (data lake): sync'."""
+PRONOUN = re.compile(r"(?:it|them|these|those|其|它们?|二者|两者)", _FLAGS)
+"""What was named before."""
+ARROW = re.compile(r"\s*(?:-{1,2}>|=>|→|⇒|➜|⟶)\s*")
+"""Between data and where they go, in tables and notes."""
+BULLET = re.compile(r"^\s*(?:[-*•·●]\s+|\(?\d{1,2}[.)、](?=\s|[^\d\s])\s*|\(\d{1,2}\)\s*|\[[ xX]\]\s*)+")
+"""What a list puts before its items."""
+REASON = re.compile(
+    r"\s*(?:为了|为(?=[^,]{1,16}(?:需要|起见|目的))|因为?|由于|鉴于|考虑到|出于|(?:根据|按照?|依据|应)(?=[^,]{1,20}(?:需求|要求|规定|规范|制度|安排|计划|约定)))[^,]{2,40},\s*"
+    r"|\s*(?:as|since|because|given(?:\s+that)?|(?:in\s+order\s+)?to\s+(?:keep|support|help|make|avoid|ensure|give|meet|comply)\b"
+    r"|due\s+to|so\s+that|per\s+(?:our|the)\b|for\s+(?=(?:[\w-]+\s+){0,3}(?:purposes?|reasons?|reporting|analysis|analytics|compliance|planning)\s*,))"
+    r"[^,\d]{2,80},\s*",
+    _FLAGS,
+)
+"""A leading clause that says why."""
 
 SEPARATOR = re.compile(
     r"\s*(?:[,;、]|并且|并|然后|接着|同时|再|以及|和|\band\s+then\b|\band\s+also\b|\bthen\b|\band\b|&)\s*", _FLAGS
@@ -68,11 +104,23 @@ TIME_LIKE = re.compile(
 CONDITION = re.compile(
     r"除|但是?|不|别|勿|如果|直到|否则|\b(?:except|unless|until|but|not|never|only|instead|if|when|otherwise|don't)\b", _FLAGS
 )
+NO_NAME = re.compile(
+    r"或|还是|已经|已?(?:取消|暂停|停止|停用|下线|失败|成功)|尚未|从未|曾|正在|[了吗呢太很]|是(?!否)"
+    r"|\b(?:or|nor|either|is|are|was|were|be|been|has|had|does|did|will|would|fail(?:s|ed|ing)?|br(?:eaks?|oken?)|stop(?:s|ped)?|cancel\w*|paus\w*"
+    r"|work(?:s|ed)|crash\w*|too|very|because|than|without|who|what|why|how)\b",
+    _FLAGS,
+)
+"""Words that are no part of what something is called: a phrase with one of them says something else."""
 REMARK = re.compile(
-    r"(?:如?失败|出错|重试|确保|保证|避免|方便|用于|供|谢谢|辛苦).*"
+    r"(?:如?失败|出错|重试|确保|保证|避免|方便|用于|以便|供|谢谢|辛苦).*|(?:请)?(?:自动|准时|定时)?(?:执行|运行|触发|进行|完成|启动)(?:[一1]次)?(?:即可)?"
+    r"|(?:to\s+be\s+)?(?:runs?|run|executed?|scheduled|performed|automatically)(?:\s+automatically)?"
     r"|(?:with\s+retries|retry|retries|on\s+failure|to\s+ensure|ensuring|thanks?)\b.*",
     _FLAGS,
 )
 """Remarks that change neither what is done nor when."""
-RUNS = re.compile(r"(?:runs?|happens|starts?|job|task|任务|作业|操作|工作)", _FLAGS)
+RUNS = re.compile(
+    r"(?:(?:job|task)\s*)?(?:must|should|will|shall|is\s+to|needs\s+to)?\s*(?:be\s+)?(?:is\s+)?(?:runs?|happens?|starts?|takes?\s+place|executed?|scheduled|performed)"
+    r"|job|task|(?:任务|作业|操作|工作)\s*(?:需要?|应)?(?:执行|运行|启动|触发|进行)?(?:[一1]次)?|(?:需要?|应)?(?:执行|运行|启动|触发|进行)(?:[一1]次)?",
+    _FLAGS,
+)
 """What may follow an action that is a noun: 'the orders sync runs'."""

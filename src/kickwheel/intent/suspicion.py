@@ -14,7 +14,7 @@ LONGEST = 500
 _PATTERNS = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:rules?|instructions?|prompts?|guidelines|checks|above|previous)\b"
     r"|\byou\s+are\s+now\b|\bact\s+as\b|\bsystem\s+prompt\b|\bjailbreak\b|\bdeveloper\s+mode\b"
-    r"|\b(?:drop|truncate|delete|wipe|erase)\b.{0,20}\b(?:all|every|tables?|databases?|everything)\b|\brm\s+-rf\b"
+    r"|\b(?:drop|truncate|delete|wipe|erase)\b.{0,20}\b(?:all|every(?!\s+(?:\d|day|hour|week|month|quarter|year|night|morning|evening|\w+day\b))|tables?|databases?|everything)\b|\brm\s+-rf\b"
     r"|<\s*/?\s*(?:script|system|instructions?)\b|<\|"
     r"|(?:忽略|无视|忘记|绕过|跳过).{0,12}(?:规则|指令|指示|要求|提示|校验|以上|之前|上述)"
     r"|(?:删除|清空|删掉|销毁).{0,6}(?:所有|全部|整个|库|表)|删库|你现在是|扮演|系统提示",

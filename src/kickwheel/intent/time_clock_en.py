@@ -16,7 +16,8 @@ NUMBERS = {word: value for value, word in enumerate(_WORDS)} | _TENS | _FIVES | 
 NUMBER = rf"(?:\d+|{'|'.join([*_FIVES, *_WORDS[1:], *_TENS])})"
 AMPM = r"(?P<half>[ap])\.?\s?m\b\.?"
 _HOUR = rf"(?:{'|'.join(sorted(_WORDS[1:], key=len, reverse=True))})"
-_MINUTE = rf"(?:(?P<m>(?:oh|o)[\s-]five|{'|'.join(f.replace('-', '[ -]') for f in _FIVES)}|ten|fifteen|twenty|thirty|forty|fifty|five))"
+_FIVE = "|".join(five.replace("-", "[ -]") for five in _FIVES)
+_MINUTE = rf"(?P<m>(?:oh|o)[\s-]five|{_FIVE}|ten|fifteen|twenty|thirty|forty|fifty|five)"
 _PAST = r"(?P<part>half|(?:a\s+)?quarter|(?:five|ten|twenty|twenty[ -]five|\d{1,2})(?:\s+min(?:ute)?s?)?)"
 _IMPOSSIBLE_HOUR = 99
 """13pm: refused when the times are settled."""
@@ -71,14 +72,15 @@ def _spoken(match: re.Match[str]) -> Meaning | None:
 
 
 def _between(match: re.Match[str]) -> Meaning:
-    return Between(Clock(int(match["h1"]), int(match["m1"] or 0)), Clock(int(match["h2"]), int(match["m2"] or 0)))
+    ends = [_with_half(int(match[f"h{end}"]), int(match[f"m{end}"] or 0), match[f"half{end}"]) for end in "12"]
+    return Between(ends[0], ends[1])
 
 
 _NO_HALF = r"(?P<half>(?!))?"
 CLOCK_EN: tuple[Entry, ...] = (
     entry(rf"(?<![\d:.])(?P<h>\d{{1,2}})(?:[:.h](?P<m>[0-5]\d))?\s*{AMPM}", _clock),
     entry(
-        rf"(?<![\d:.])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?::00)?(?![\d:])(?:\s*(?:h|hrs|hours|o'?clock)\b)?{_NO_HALF}",
+        rf"(?<![\d:.])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?::00)?(?!\d|:\d)(?:\s*(?:h|hrs|hours|o'?clock)\b)?{_NO_HALF}",
         _clock,
     ),
     entry(rf"(?<![\d:.])(?P<h>[0-2]\d)(?P<m>[0-5]\d)\s*(?:h|hrs|hours)\b{_NO_HALF}", _clock),
@@ -90,13 +92,15 @@ CLOCK_EN: tuple[Entry, ...] = (
     ),
     entry(r"(?P<times>(?<![\d:.])\d{1,2})\s*o'?clock", _bare_list),
     entry(
-        rf"\bat\s+(?P<h>{_HOUR})(?:[\s-]+{_MINUTE}|\s+o'?clock)?\b(?!\s+(?:minutes?|mins?|hours?|past|to)\b)(?:\s*{AMPM})?", _worded
+        rf"\bat\s+(?P<h>{_HOUR})(?:[\s-]+{_MINUTE}|\s+o'?clock)?\b(?!\s+(?:minutes?|mins?|hours?|past|to)\b)(?:\s*{AMPM})?",
+        _worded,
     ),
     entry(rf"\b(?P<h>{_HOUR})\s+o'?clock(?P<m>(?!))?(?:\s*{AMPM})?", _worded),
     entry(rf"\b(?P<part>half|(?:a\s+)?quarter)\s+(?P<side>past|to)\s+(?P<h>{NUMBER}|noon|midnight)\b(?:\s*{AMPM})?", _spoken),
     entry(rf"\bat\s+{_PAST}\s+(?P<side>past|to)\s+(?P<h>{_HOUR}|\d{{1,2}}|noon|midnight)\b(?:\s*{AMPM})?", _spoken),
     entry(
-        r"\b(?:from|between)\s+(?P<h1>\d{1,2})(?::(?P<m1>[0-5]\d))?\s*(?:to|and|-|until|till)\s*(?P<h2>\d{1,2})(?::(?P<m2>[0-5]\d))?(?![\d:]|\s*[ap]\.?m\b)",
+        r"\b(?:from|between)\s+(?P<h1>\d{1,2})(?::(?P<m1>[0-5]\d))?(?:\s*(?P<half1>[ap])\.?\s?m\b\.?)?\s*(?:to|and|-|until|till|through)"
+        r"\s*(?P<h2>\d{1,2})(?::(?P<m2>[0-5]\d))?(?:\s*(?P<half2>[ap])\.?\s?m\b\.?)?(?!\d|:\d|\s*[ap]\.?m\b|\s*(?:minutes?|mins?)\b)",
         _between,
     ),
     entry(r"\b(?:at\s+)?12\s+noon\b", Clocks((Clock(12, 0, "exact"),))),
@@ -104,7 +108,6 @@ CLOCK_EN: tuple[Entry, ...] = (
     entry(r"\b(?:noon|midday)\b", Clocks((Clock(12, 0, "exact"),))),
     entry(r"\bmidnight\b", Clocks((Clock(24, 0),))),
     *(entry(rf"\bin\s+the\s+{part}\b", PartOfDay(part)) for part in ("morning", "afternoon", "evening")),
-    entry(r"\b(?:at\s+)?night\b", PartOfDay("night")),
     *(
         entry(rf"(?<=day ){part}s?\b|(?<=weekend ){part}s?\b", PartOfDay(part, whole=True))
         for part in ("morning", "afternoon", "evening", "night")
@@ -114,6 +117,7 @@ CLOCK_EN: tuple[Entry, ...] = (
         for part in ("morning", "afternoon", "evening")
     ),
     entry(r"(?<=every )night\b|(?<=each )night\b|\bnightly\b", PartOfDay("night", whole=True)),
+    entry(r"\b(?:at\s+)?night\b", PartOfDay("night")),
     entry(
         r"\b(?:around|about|approximately|approx\.?|roughly|circa|by|before|after|past|no\s+later\s+than|not\s+before|at\s+the\s+latest)\s+(?=\d|noon\b|midnight\b|midday\b)"
         r"|(?<=\d)\s?-?ish\b",

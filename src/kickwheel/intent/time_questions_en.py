@@ -36,7 +36,11 @@ EN_QUESTIONS: tuple[Entry, ...] = (
         Unclear("A beginning or an end can't be scheduled yet: is it every time from now on?"),
     ),
     entry(
-        r"\b(?:every\s+(?:\d+\s+)?seconds?|real[\s-]?time|continuous(?:ly)?|24/7|24x7|round\s+the\s+clock|immediately|asap|as\s+soon\s+as|constantly|always)\b",
+        rf"\b(?:every|each)\s+(?:{NUMBER}\s+)?(?:seconds?|secs?|(?<=\d)s)\b|\bonce\s+a\s+second\b",
+        Unclear("Tasks run on minutes, not on seconds: how many minutes apart?", "invalid_schedule"),
+    ),
+    entry(
+        r"\b(?:real[\s-]?time|continuous(?:ly)?|24/7|24x7|round\s+the\s+clock|immediately|asap|as\s+soon\s+as|constantly|always)\b",
         Unclear("How often, in minutes? Tasks run on a schedule."),
     ),
     entry(
@@ -55,7 +59,7 @@ EN_QUESTIONS: tuple[Entry, ...] = (
     ),
     entry(
         r"\b(?:local\s+time|user'?s?\s+time\s?zone|my\s+time|our\s+time)\b",
-        Unclear("In which time zone, e.g. Europe/Berlin?", zone=True),
+        Unclear("In which time zone, e.g. Europe/Berlin?", reason="ambiguous_zone"),
     ),
     entry(r"\b(?:on|upon|by)\s+(?:request|demand)\b|\bmanually\b|\bad[\s-]?hoc\b", OnRequest()),
     entry(

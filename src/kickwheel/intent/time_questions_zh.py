@@ -28,7 +28,11 @@ ZH_QUESTIONS: tuple[Entry, ...] = (
         Unclear("A beginning or an end can't be scheduled yet: is it every time from now on?"),
     ),
     entry(
-        r"每秒钟?|每隔?\s*\d+\s*秒钟?|实时|全天候|随时|立即|立刻|马上|尽快",
+        rf"每(?:间?隔)?\s*(?:{NUMBER}\s*)?秒钟?",
+        Unclear("Tasks run on minutes, not on seconds: how many minutes apart?", "invalid_schedule"),
+    ),
+    entry(
+        r"实时|全天候|随时|立即|立刻|马上|尽快",
         Unclear("How often, in minutes? Tasks run on a schedule."),
     ),
     entry(r"有时|偶尔|经常|不定期|必要时|需要时|若干次|多次|几次|[一1]些时候", Unclear("When exactly?")),
@@ -41,7 +45,7 @@ ZH_QUESTIONS: tuple[Entry, ...] = (
         r"每次|每当|一旦|如果|若(?=有|出现|发现)|当[^,;。]{1,20}?时|[^,;。\s]{1,8}完成后",
         Unclear("Tasks run on a schedule, not on an event: at which times?"),
     ),
-    entry(r"当地时间|本地时间|用户时区", Unclear("In which time zone, e.g. Asia/Shanghai?", zone=True)),
+    entry(r"当地时间|本地时间|用户时区", Unclear("In which time zone, e.g. Asia/Shanghai?", reason="ambiguous_zone")),
     entry(
         rf"(?<!每年)(?<!每年的)(?:{NUMBER}月份?(?!\s*{NUMBER}\s*[日号])|第?[一二三四1-4]季度|[春夏秋冬]季|旺季|淡季)",
         Unclear("Only then, or all the year round?"),

@@ -103,7 +103,7 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
     for token in tokens:
         if isinstance(token.meaning, Unclear) and glossary.time_meaning(token.text) is None:
             question = f"{token.text.strip()!r}: {token.meaning.question}"
-            raise TimeRefused(question, "ambiguous_zone" if token.meaning.zone else "ambiguous_time")
+            raise TimeRefused(question, token.meaning.reason)
     settled = settle_clocks(text, tokens)
     _refuse_interleaved(text, settled)
     when, notes = _recurrence(settled, glossary)

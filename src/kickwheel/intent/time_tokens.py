@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kickwheel.intent.recurrence import ALL_MONTHS, month_length
+from schemas.task import RejectionReason
 
 WORKDAY_NOTE = "working days are read as Monday to Friday; public holidays are not left out"
 
@@ -116,10 +117,10 @@ class CronWords:
 
 @dataclass(frozen=True)
 class Unclear:
-    """Words that can't be scheduled as they stand. ``zone``: it's the zone that is unclear."""
+    """Words that can't be scheduled as they stand."""
 
     question: str
-    zone: bool = False
+    reason: RejectionReason = "ambiguous_time"
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,9 @@ _DATES = rf"(?P<days>{_DATE}(?:(?:{_SEP}|{_TO})(?:on\s+)?(?:the\s+)?{_DATE})*)"
 _EVERY = r"(?:the|each|every|a|any)"
 _OF = rf"(?:\s+(?:day\s+)?(?:of|in)\s+(?:{_EVERY}\s+)?(?:calendar\s+)?"
 _OF_MONTH = rf"{_OF}month\b|\s+(?:every|each)\s+month\b|\s+monthly\b)"
-_OF_SPAN = rf"{_OF}(?P<span>month|quarter|year)\b|\s+(?:every|each)\s+(?P<span2>month|quarter|year)\b|\s+(?P<span3>month|quarter|year)ly\b)"
+_SPAN = r"month|quarter|year"
+_OF_SPAN = rf"{_OF}(?P<span>{_SPAN})\b|\s+(?:every|each)\s+(?P<span2>{_SPAN})\b|\s+(?P<span3>{_SPAN})ly\b)"
+_ONLY_SPAN = r"(?P<span2>(?!))?(?P<span3>(?!))?"
 _EACH = r"(?:(?:(?:every|each)\s+month|monthly)\s*,?\s*)?(?:(?:every|each|on\s+(?:the|each|every)|on|the)\s+)?"
 _WORKDAY = r"(?:weekday|work(?:ing)?[\s-]?day|business\s+day)"
 _DAYS = rf"{DAY_NAME}(?:{_SEP}(?:(?:on|every|each)\s+)?{DAY_NAME})*"
@@ -226,16 +228,17 @@ EN: tuple[Entry, ...] = (
     entry(rf"\b(?:on\s+)?days?\s+(?P<days>\d{{1,2}}(?:{_SEP}\d{{1,2}})*)(?:{_OF_MONTH})", _plain_days),
     entry(rf"\b{_EACH}{_NTH}\s+(?P<day>{DAY_NAME})(?:{_OF_SPAN})", _nth_of),
     entry(
-        rf"\b(?P<span>month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?P<day>{DAY_NAME})(?P<span2>(?!))?(?P<span3>(?!))?", _nth_of
+        rf"\b(?P<span>month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?P<day>{DAY_NAME}){_ONLY_SPAN}",
+        _nth_of,
     ),
     entry(
-        rf"\b(?:every|each)\s+(?P<span>month|quarter)\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?P<day>{DAY_NAME})(?P<span2>(?!))?(?P<span3>(?!))?",
+        rf"\b(?:every|each)\s+(?P<span>month|quarter)\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?P<day>{DAY_NAME}){_ONLY_SPAN}",
         _nth_of,
     ),
     entry(rf"\b{_EACH}{_NTH}\s+{_WORKDAY}(?:{_OF_SPAN})", _nth_workday),
     entry(rf"\b{_EACH}{_NTH}\s+(?:calendar\s+)?day(?:{_OF_SPAN})", _end_day),
     entry(
-        rf"\b(?P<span>quarter|month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?:calendar\s+)?day\b(?P<span2>(?!))?(?P<span3>(?!))?(?!\s+of\b)",
+        rf"\b(?P<span>quarter|month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?:calendar\s+)?day\b{_ONLY_SPAN}(?!\s+of\b)",
         _end_day,
     ),
     entry(
@@ -271,7 +274,8 @@ EN: tuple[Entry, ...] = (
     ),
     # intervals
     entry(
-        rf"\b(?:once\s+)?(?:every|each)\s+(?:single\s+)?(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}|other|second|third|fourth)(?:st|nd|rd|th)?)?[\s-]*(?P<unit>min(?:ute)?s?|hours?|hrs?|(?<=\d)h|(?<=\d )h|(?<=\d)m)\b",
+        rf"\b(?:once\s+)?(?:every|each)\s+(?:single\s+)?(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}|other|second|third|fourth)(?:st|nd|rd|th)?)?"
+        r"[\s-]*(?P<unit>min(?:ute)?s?|hours?|hrs?|(?<=\d)h|(?<=\d )h|(?<=\d)m)\b",
         _every,
     ),
     entry(

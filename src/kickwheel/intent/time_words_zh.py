@@ -183,7 +183,10 @@ ZH: tuple[Entry, ...] = (
         lambda m: Between(Clock(number(m["h1"])), Clock(number(m["h2"]))),
     ),
     entry("正午", Clocks((Clock(12, 0, "exact"),))),
-    entry(r"(?:午夜|子夜)(?:\s*(?:12|24|0|十二|零)\s*(?:点钟?|时)整?)?(?!\s*\d|[点时一二三四五六七八九十])", Clocks((Clock(24, 0),))),
+    entry(
+        r"(?:午夜|子夜)(?:\s*(?:12|24|0|十二|零)\s*(?:点钟?|时)整?)?(?!\s*\d|[点时一二三四五六七八九十])",
+        Clocks((Clock(24, 0),)),
+    ),
     *(entry(words, PartOfDay(name)) for name, words in _PARTS),
     entry(rf"早(?=\s*{NUMBER}\s*[点时:])", PartOfDay("morning")),
     entry(rf"晚(?=\s*{NUMBER}\s*[点时:])", PartOfDay("evening")),
@@ -218,7 +221,8 @@ ZH: tuple[Entry, ...] = (
     entry(rf"每半年{_FIRST_DAY}", MonthDays(frozenset({1}), frozenset({1, 7}))),
     entry(rf"每半年{_LAST_DAY}", MonthDays(frozenset({-1}), frozenset({6, 12}))),
     entry(
-        rf"每年(?:的)?(?P<dates>{NUMBER}\s*月份?\s*{NUMBER}\s*[号日](?:{_SEP}{NUMBER}\s*月份?\s*{NUMBER}\s*[号日])*)", _year_days
+        rf"每年(?:的)?(?P<dates>{NUMBER}\s*月份?\s*{NUMBER}\s*[号日](?:{_SEP}{NUMBER}\s*月份?\s*{NUMBER}\s*[号日])*)",
+        _year_days,
     ),
     entry(
         rf"每年(?:的)?(?P<months>{NUMBER}月?份?(?:{_SEP}{NUMBER}月?份?)*(?<=[月份]))的?(?:(?P<first>首日|第[一1]天)|(?P<day>{NUMBER})[号日]|[末底]|{_LAST})",
@@ -239,7 +243,12 @@ ZH: tuple[Entry, ...] = (
         rf"(?P<decimal>(?!))?(?P<n>{NUMBER})?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)\s*(?:[一1]次)",
         _every,
     ),
-    entry(rf"每个?(?:小时|钟头)的?(?:第\s*)?(?P<m>{NUMBER}(?:分钟?)?(?:{_SEP}(?:第\s*)?{NUMBER}(?:分钟?)?)*(?<=[分钟]))", _past_hour),
+    entry(
+        rf"每个?(?:小时|钟头)的?(?:第\s*)?(?P<m>{NUMBER}(?:分钟?)?(?:{_SEP}(?:第\s*)?{NUMBER}(?:分钟?)?)*(?<=[分钟]))",
+        _past_hour,
+    ),
     entry(r"每个?(?:小时|钟头)(?:的|在)?整点|每逢整点|每个整点|逢?整点", Every(60, at=(0,))),
+    entry(r"(?:每天|每日)?早晚各?(?:[一1]次)", PerDay(2)),
+    entry(r"(?:每天|每日)?早中晚各?(?:[一1]次)", PerDay(3)),
     entry(rf"(?:每天|每日|[一1][天日])\s*(?P<n>{NUMBER})\s*[次遍回]", lambda m: PerDay(number(m["n"]))),
 )

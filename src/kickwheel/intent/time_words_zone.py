@@ -65,14 +65,14 @@ def _city(match: re.Match[str]) -> Meaning | None:
         found = _cities().get(" ".join(words[first:]))
         if found:
             return InZone(found)
-    return Unclear(f"Which IANA time zone is {match['city']!r}, e.g. Europe/Berlin?", zone=True)
+    return Unclear(f"Which IANA time zone is {match['city']!r}, e.g. Europe/Berlin?", reason="ambiguous_zone")
 
 
 def _place(match: re.Match[str]) -> Meaning | None:
     """A city right behind a time: '9am in Berlin' may be the zone or where the data is."""
     if _cities().get(match["place"].lower()) is None:
         return None
-    return Unclear(f"Is the time meant in {match['place']}'s time zone? Write '{match['place']} time'", zone=True)
+    return Unclear(f"Is the time meant in {match['place']}'s time zone? Write '{match['place']} time'", reason="ambiguous_zone")
 
 
 def _offset(match: re.Match[str]) -> Meaning:
@@ -81,7 +81,7 @@ def _offset(match: re.Match[str]) -> Meaning:
         return InZone("UTC")
     name = f"Etc/GMT{'-' if match['sign'] == '+' else '+'}{hours}"
     if match["minutes"] or name not in known_zones():
-        return Unclear(f"Which IANA time zone is {match.group()!r}, e.g. Asia/Kolkata?", zone=True)
+        return Unclear(f"Which IANA time zone is {match.group()!r}, e.g. Asia/Kolkata?", reason="ambiguous_zone")
     return InZone(name)
 
 
@@ -105,7 +105,7 @@ ZONE: tuple[Entry, ...] = (
     entry("东八区", InZone("Asia/Shanghai")),
     entry(
         rf"\b(?P<short>{'|'.join(AMBIGUOUS)})\b(?:\s*time)?",
-        lambda m: Unclear(f"Which zone is {m['short']}? {AMBIGUOUS[m['short'].upper()]}", zone=True),
+        lambda m: Unclear(f"Which zone is {m['short']}? {AMBIGUOUS[m['short'].upper()]}", reason="ambiguous_zone"),
     ),
     Entry(re.compile(r"(?P<city>(?:\b[A-Z][A-Za-z]+ ){1,3})(?:[Ss]tandard |[Dd]aylight )?time\b", re.ASCII), _city),
     Entry(re.compile(r"(?<=[\dm]) in (?P<place>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\b", re.ASCII), _place),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.phrases import Named
 from kickwheel.intent.ports import Recognised, Refused
-from kickwheel.intent.statement_words import CONDITION
+from kickwheel.intent.statement_words import CONDITION, NO_NAME
 from kickwheel.intent.time_reading import TimeReading
 
 _MOVING = {"sync", "archive"}
 """Actions for which 'to …' is where the data ends up; for others it may be a reader."""
 _LONGEST_NAME = 40
 """Characters of an unknown entity; more is a description, not a name."""
+_WITHIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9]")
+_ARTICLE = re.compile(r"^(?:the|our|a)\s+", re.IGNORECASE | re.ASCII)
 
 
 def triple(
@@ -24,15 +28,27 @@ def triple(
     """
     unknown, flag, target = "", None, thing.slug
     if not thing.slug:
-        if len(thing.phrase) > _LONGEST_NAME or CONDITION.search(thing.phrase):
+        if _is_no_name(thing.phrase):
             return Refused("unknown_target", f"Which data is {thing.phrase!r}?")
         nearest = ", ".join(glossary.nearest(thing.phrase)) or "none"
         unknown, flag = thing.phrase, f"unknown entity {thing.phrase!r}; nearest known: {nearest}"
     elif destination and destination.slug:
         target = f"{thing.slug}_{destination.slug}"
     elif destination and action in _MOVING:
+        if _is_no_name(destination.phrase) or _begins_known(destination.phrase, glossary):
+            return Refused("unknown_target", f"Which place is {destination.phrase!r}?")
         unknown, flag, target = destination.phrase, f"unknown destination {destination.phrase!r}", None
     return Recognised(action, thing.phrase, target, time, flag, confidence=_explained(statement, unknown))
+
+
+def _is_no_name(phrase: str) -> bool:
+    return len(phrase) > _LONGEST_NAME or bool(CONDITION.search(phrase) or NO_NAME.search(phrase))
+
+
+def _begins_known(phrase: str, glossary: Glossary) -> bool:
+    """Whether a place that is known stands at the start, with more behind it: 数仓的计划, 'the warehouse again'."""
+    ends = (end for end in range(2, len(phrase)) if not _WITHIN_WORD.match(phrase, end - 1))
+    return any(glossary.destination(_ARTICLE.sub("", phrase[:end])) for end in ends)
 
 
 def _explained(statement: str, unknown: str) -> float:

@@ -119,9 +119,9 @@ def test_unknown_entity_is_mapped_without_a_target_and_flagged(rules: RulesRecog
     [found] = rules.recognise("每天9点同步客户订单表至数据湖")
     assert isinstance(found, Recognised)
     assert (found.target, found.flag) == ("orders_datalake", None), "a table of a known entity is that entity"
-    [unknown] = rules.recognise("Sync order refunds to the data lake every day at 9:00")
+    [unknown] = rules.recognise("Sync order backlog to the data lake every day at 9:00")
     assert isinstance(unknown, Recognised)
-    assert (unknown.entity, unknown.target) == ("order refunds", None)
+    assert (unknown.entity, unknown.target) == ("order backlog", None)
     assert unknown.flag is not None
     assert "nearest known: orders" in unknown.flag
 
