@@ -86,6 +86,14 @@ def test_a_scheduled_run_executes_unattended_and_shows_its_result(small_domain: 
         assert done.returncode == 0, done.stderr
         [task] = json.loads(done.stdout)["tasks"]
         assert (task["action"], task["next_run"]) == ("created", due.isoformat(timespec="seconds").replace(".000000", ""))
+        # PrefectHQ/prefect 18894: a redeploy doubled the planned runs
+        scheduled = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
+        planned = {planned["id"] for planned in wait_for(f"{api}/flow_runs/filter", scheduled, 60, log)}
+        again = subprocess.run(deploy, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert [row["action"] for row in json.loads(again.stdout)["tasks"]] == ["unchanged"]
+        after = wait_for(f"{api}/flow_runs/filter", scheduled, 10, log)
+        assert planned <= {run["id"] for run in after}
+        assert len({run["expected_start_time"] for run in after}) == len(after)
         with process([*PREFECT, "worker", "start", "--pool", "kickwheel-local"], log, environment, elsewhere):
             completed = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED"]}}}}
             [run] = wait_for(f"{api}/flow_runs/filter", completed, 240, log)

@@ -14,7 +14,7 @@ from uuid import UUID
 from kickwheel.cli.up import POOL
 from kickwheel.domain_folder import Domain
 from kickwheel.errors import InputError
-from kickwheel.execution.deployments import FLOW, Change, Place, Standing, Wanted, anchored, decide, domain_tag
+from kickwheel.execution.deployments import FLOW, Change, RunPlace, Standing, Wanted, anchored, decide, domain_tag
 from kickwheel.execution.execute import tasks_of
 from kickwheel.execution.registry import ExecutorRegistry
 from schemas.task import Schedule
@@ -37,7 +37,7 @@ def deploy(domain: Domain, work_pool: str, *, dry_run: bool, now: datetime) -> l
 
     from flows import execution
 
-    place = Place(
+    place = RunPlace(
         work_pool=work_pool,
         root=str(Path(execution.__file__).resolve().parents[1]),
         home=str(domain.resolved_settings().home.resolve()),
@@ -50,6 +50,13 @@ def deploy(domain: Domain, work_pool: str, *, dry_run: bool, now: datetime) -> l
             for change in changes:
                 _apply(client, change)
     return changes
+
+
+def server_address() -> str:
+    """Where deployments go; empty: no server is configured, so that one is started for the call and ends with it."""
+    from prefect.settings import PREFECT_API_URL
+
+    return PREFECT_API_URL.value() or ""
 
 
 def _apply(client: SyncPrefectClient, change: Change) -> None:

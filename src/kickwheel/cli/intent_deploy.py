@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,16 +42,13 @@ def command(
 
     found = load_domain(domain)
     prepare(found.resolved_settings().home)
-    from kickwheel.cli.deployer import deploy
+    from kickwheel.cli.deployer import deploy, server_address
 
     with contextlib.redirect_stdout(sys.stderr):
         changes = deploy(found, work_pool, dry_run=dry_run, now=datetime.now(UTC))
-    if not os.environ.get("PREFECT_API_URL"):
-        messages().print(
-            "PREFECT_API_URL is not set: schedules only fire while a Prefect server runs (kickwheel up starts one)",
-            markup=False,
-            soft_wrap=True,
-        )
+    if not server_address():
+        note = "PREFECT_API_URL is not set: schedules fire while a Prefect server and a worker run (kickwheel up starts both)"
+        messages().print(note, markup=False, soft_wrap=True)
     refused = sum(change.action == "refused" for change in changes)
     if as_json:
         report = {"domain": found.name, "dry_run": dry_run, "refused": refused, "tasks": [_row(change) for change in changes]}

@@ -70,10 +70,19 @@ def as_arrow(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.array([_text(value) for value in values] if pa.types.is_string(kind) else values, type=kind)
 
 
-def plain(value: Any) -> Any:
-    """A value as a database's column takes it: lists and records as JSON text."""
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else value
+def nested_columns(schema: pa.Schema) -> tuple[str, ...]:
+    """Columns of lists and records, which databases take as JSON text."""
+    import pyarrow.types as is_
+
+    return tuple(field.name for field in schema if is_.is_nested(field.type))
+
+
+def as_json(value: Any) -> str | None:
+    """A list or record as JSON text."""
+    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else str(plain(value))
+    if value is None or isinstance(value, str):
+        return value
+    return as_json(value) if isinstance(value, dict | list) else str(value)

@@ -80,7 +80,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPlace:
     """Where runs happen: what the worker is told beside the task."""
 
     work_pool: str
@@ -90,7 +90,12 @@ class Place:
 
 
 def decide(
-    domain: Domain, catalog: TaskCatalog, standing: Iterable[Standing], place: Place, registry: ExecutorRegistry, now: datetime
+    domain: Domain,
+    catalog: TaskCatalog,
+    standing: Iterable[Standing],
+    place: RunPlace,
+    registry: ExecutorRegistry,
+    now: datetime,
 ) -> list[Change]:
     """A change for every task of the catalogue, in its order, then for what was deployed and is no task any more."""
     there = {item.name: item for item in standing}
@@ -129,7 +134,7 @@ def domain_tag(domain: str) -> str:
     return f"domain:{domain}"
 
 
-def _wanted(domain: Domain, task: str, schedule: Schedule | None, description: str, place: Place) -> Wanted:
+def _wanted(domain: Domain, task: str, schedule: Schedule | None, description: str, place: RunPlace) -> Wanted:
     return Wanted(
         task=task,
         name=f"{domain.name}-{task}",

@@ -7,7 +7,14 @@ from kickwheel.execution.bindings import Binding, Lookup
 from kickwheel.execution.places import Output
 from kickwheel.execution.ports import Surroundings
 from kickwheel.execution.staging_adapter import quoted, staging
-from kickwheel.execution.writing import check_output, how_written, lacks_places, refuse_repeated_keys, write_rows
+from kickwheel.execution.writing import (
+    check_output,
+    how_written,
+    overlap,
+    refuse_bad_output_keys,
+    refuse_repeated_keys,
+    write_rows,
+)
 from schemas.execution import ExecutionPlan, ExecutionResult
 from schemas.task import TaskSchema
 
@@ -54,8 +61,7 @@ class EnrichExecutor:
             rows.load("lookup", lookup)
             added = _added(rows.columns("source"), rows.columns("lookup"), lookup)
             refuse_repeated_keys(rows, "lookup", tuple(lookup.keys.values()), lookup.describe())
-            if output.key:
-                refuse_repeated_keys(rows, "source", output.key, binding.source.describe())
+            refuse_bad_output_keys(rows, "source", output, binding.source.describe())
             mine, theirs = rows.types("source"), rows.types("lookup")
             on = " AND ".join(_equal(one, mine[one], other, theirs[other]) for one, other in lookup.keys.items())
             columns = ", ".join(f"l.{quoted(name)} AS {quoted(new)}" for name, new in added.items())
@@ -71,7 +77,7 @@ class EnrichExecutor:
 def _parts(binding: Binding, surroundings: Surroundings) -> tuple[Lookup, Output]:
     if binding.lookup is None or binding.output is None:
         raise TaskRefused("enrich needs a lookup and an output")
-    if problem := lacks_places(binding, surroundings):
+    if problem := overlap(binding, surroundings):
         raise TaskRefused(problem)
     return binding.lookup, binding.output
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -21,6 +22,18 @@ FIRST_WAIT_S = 1.0
 _TRANSIENT_4XX = (408, 409, 425)
 
 
+class _SecretsFilter(logging.Filter):
+    """Takes secrets out of log records."""
+
+    def __init__(self, hide: Callable[[str], str]):
+        super().__init__()
+        self._hide = hide
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self._hide(record.getMessage()), ()
+        return True
+
+
 class HttpPages:
     """Iterates over pages, each a list of records. Placeholders are filled in here and hidden in every error."""
 
@@ -31,7 +44,7 @@ class HttpPages:
         """
         import httpx2
 
-        fill = surroundings.placeholders.fill
+        fill, hide = surroundings.placeholders.fill, surroundings.placeholders.hide
         self._http, self._surroundings = http, surroundings
         self._url = fill(http.url)
         self._params = {name: fill(value) if isinstance(value, str) else value for name, value in http.params.items()}
@@ -42,9 +55,13 @@ class HttpPages:
             trust_env=not is_local(self._url),
         )
 
+        self._filter = _SecretsFilter(hide)
+        logging.getLogger("httpx2").addFilter(self._filter)  # it logs every address, with the query
+
     def close(self) -> None:
         """Close idle connections."""
         self._client.close()
+        logging.getLogger("httpx2").removeFilter(self._filter)
 
     def __iter__(self) -> Iterator[list[dict[str, Any]]]:
         """All pages.

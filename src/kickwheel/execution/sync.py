@@ -7,7 +7,7 @@ from kickwheel.execution.bindings import Binding
 from kickwheel.execution.places import Output
 from kickwheel.execution.ports import Surroundings
 from kickwheel.execution.staging_adapter import staging
-from kickwheel.execution.writing import check_output, how_written, lacks_places, refuse_repeated_keys, write_rows
+from kickwheel.execution.writing import check_output, how_written, overlap, refuse_bad_output_keys, write_rows
 from schemas.execution import ExecutionPlan, ExecutionResult
 from schemas.task import TaskSchema
 
@@ -46,8 +46,7 @@ class SyncExecutor:
         output = _output(binding, surroundings)
         with staging(surroundings) as rows:
             rows.load("source", binding.source)
-            if output.key:
-                refuse_repeated_keys(rows, "source", output.key, binding.source.describe())
+            refuse_bad_output_keys(rows, "source", output, binding.source.describe())
             read = rows.count("source")
             written = write_rows(rows, "FROM source", output, surroundings)
         return surroundings.result(task, rows_read=read, rows_written=written.rows, outputs=(written,))
@@ -56,6 +55,6 @@ class SyncExecutor:
 def _output(binding: Binding, surroundings: Surroundings) -> Output:
     if binding.output is None:
         raise TaskRefused("sync needs an output")
-    if problem := lacks_places(binding, surroundings):
+    if problem := overlap(binding, surroundings):
         raise TaskRefused(problem)
     return binding.output

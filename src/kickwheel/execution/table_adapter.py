@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kickwheel.errors import ExecutionFailed, ServiceUnavailable, TaskRefused
-from kickwheel.execution.column_types import arrow_type, as_arrow, plain, sql_type
+from kickwheel.execution.column_types import arrow_type, as_arrow, as_json, nested_columns, sql_type
 from kickwheel.execution.placeholders import Placeholders
 from kickwheel.execution.places import Place
 
@@ -93,7 +94,7 @@ class Table:
             if isinstance(column.type, sa.Numeric) and not self._connection.dialect.supports_native_decimal:
                 column.type = sa.Float()
         found = self._connection.execution_options(yield_per=size).execute(sa.select(*table.columns))
-        for rows in found.partitions():
+        for rows in self._partitions(found):
             columns = []
             for field, values in zip(schema, zip(*rows, strict=True), strict=True):
                 try:
@@ -102,26 +103,30 @@ class Table:
                     raise ExecutionFailed(f"{self._place.describe()}: column {field.name!r}: {error}") from error
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
+    def _partitions(self, found: sa.CursorResult[Any]) -> Iterator[Sequence[sa.Row[Any]]]:
+        try:
+            yield from found.partitions()
+        except (ValueError, TypeError) as error:  # SQLite keeps any text in a column of times; SQLAlchemy then can't read it
+            raise ExecutionFailed(f"{self._place.describe()}: a value is not of its column's type: {error}") from error
+
     def replace(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], key: Sequence[str]) -> int:
         """Put rows in the place of those with the same ``key``, or of all; makes the table if there is none. Rows written.
 
         Raises:
-            ExecutionFailed: the table lacks a column of the rows, or ``key`` is none.
+            ExecutionFailed: the table lacks a column of the rows.
         """
         import sqlalchemy as sa
 
-        unknown = [name for name in key if name not in schema.names]
-        if unknown:
-            raise ExecutionFailed(
-                f"{self._place.describe()}: key {unknown[0]!r} is no column; there are: {_listed(schema.names)}"
-            )
         table = self._ready(schema)
         if not key:
             self._connection.execute(sa.delete(table))
         old = sa.delete(table).where(*(table.c[name] == sa.bindparam(f"key_{name}") for name in key))
+        nested = nested_columns(schema)
         written = 0
         for batch in batches:
-            rows = [{name: plain(value) for name, value in row.items()} for row in batch.to_pylist()]
+            rows = batch.to_pylist()
+            for row, name in product(rows, nested):
+                row[name] = as_json(row[name])
             if key and rows:
                 self._connection.execute(old, [{f"key_{name}": row[name] for name in key} for row in rows])
             if rows:

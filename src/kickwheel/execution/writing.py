@@ -52,12 +52,30 @@ def check_output(columns: Sequence[str], output: Output, surroundings: Surroundi
         raise ExecutionFailed(f"key {absent[0]!r} of {output.describe()} is no column; there are: {', '.join(columns)}")
 
 
+def refuse_bad_output_keys(staging: Staging, name: str, output: Output, place: str) -> None:
+    """Whether every row has a key of its own, where the output has one: else a second run would double rows.
+
+    Raises:
+        ExecutionFailed: a key is empty or stands in more than one row.
+    """
+    if not output.key:
+        return
+    refuse_repeated_keys(staging, name, output.key, place)
+    empty = " OR ".join(f"{quoted(key)} IS NULL" for key in output.key)
+    [(rows,)] = staging.execute(f"SELECT count(*) FROM {name} WHERE {empty}")  # noqa: S608 - names are quoted
+    if rows:
+        raise ExecutionFailed(f"{place}: {rows} rows have an empty cell in the key {', '.join(output.key)}")
+
+
 def refuse_repeated_keys(staging: Staging, name: str, keys: Sequence[str], place: str) -> None:
     """Whether a key stands in one row only; rows with an empty cell in it have none.
 
     Raises:
         ExecutionFailed: names some of the keys that stand in more.
     """
+    missing = [key for key in keys if key not in staging.columns(name)]
+    if missing:
+        raise ExecutionFailed(f"{place}: key {missing[0]!r} is no column; there are: {', '.join(staging.columns(name))}")
     told = " || ', ' || ".join(f"CAST({quoted(key)} AS VARCHAR)" for key in keys)
     columns = ", ".join(map(quoted, keys))
     present = " AND ".join(f"{quoted(key)} IS NOT NULL" for key in keys)
@@ -69,8 +87,8 @@ def refuse_repeated_keys(staging: Staging, name: str, keys: Sequence[str], place
         raise ExecutionFailed(f"{place}: {repeated} keys of {', '.join(keys)} stand in more than one row: {some}")
 
 
-def lacks_places(binding: Binding, surroundings: Surroundings) -> str:
-    """Why output and source can't be used together; empty: they can."""
+def overlap(binding: Binding, surroundings: Surroundings) -> str:
+    """Why what is read can't be written; empty: it is not."""
     output, sources = binding.output, [binding.source, binding.lookup]
     for source in sources:
         if isinstance(source, Source) and output and not source.http and surroundings.same_place(source, output):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kickwheel.domain import Domain, load_domain, scaffold_domain
-from kickwheel.execution.deployments import Change, Place, Standing, Wanted, anchored, decide, fields_of
+from kickwheel.execution.deployments import Change, RunPlace, Standing, Wanted, anchored, decide, fields_of
 from kickwheel.execution.execute import tasks_of
 from kickwheel.execution.fetch import FetchExecutor
 from kickwheel.execution.registry import ExecutorRegistry
@@ -17,7 +17,7 @@ from kickwheel.execution.sync import SyncExecutor
 from schemas.task import Schedule, TaskCatalog
 from tests.unit.execution.execution_world import NOW
 
-PLACE = Place("pool", "here", "home")
+PLACE = RunPlace("pool", "here", "home")
 
 
 @pytest.fixture

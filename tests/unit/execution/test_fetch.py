@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -211,12 +212,15 @@ def test_a_service_that_is_down_is_unavailable(around: Around) -> None:
     assert waits == [1.0]
 
 
-def test_no_secret_is_in_an_error(service: Service, around: Around) -> None:
+def test_no_secret_is_in_an_error_or_a_log(service: Service, around: Around, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     service.answer = lambda path, query, number: (403, {}, f"token {query['token']} of {path} is not allowed")
     with pytest.raises(RequestRefused) as caught:
         fetch(service, around, ", params: {token: '${TOKEN}'}", TOKEN="s3cret/+")
     assert "token ${TOKEN} of /logs is not allowed" in str(caught.value)
     assert "s3cret" not in str(caught.value)
+    assert "token=${TOKEN}" in caplog.text
+    assert "s3cret" not in caplog.text
 
 
 def test_a_dry_run_asks_the_service_nothing_and_writes_nothing(service: Service, around: Around, tmp_path: Path) -> None:

@@ -108,6 +108,13 @@ def test_a_key_that_stands_twice_is_refused_and_named(orders: Path, home: Path, 
     assert not (home / "shop.db").exists()
 
 
+def test_a_row_without_a_key_is_refused_since_it_would_be_doubled(orders: Path, home: Path, around: Around) -> None:
+    orders.write_text("id,amount\n0001,1\n,2\n", encoding="utf-8")
+    bound = binding(KEYED)
+    with pytest.raises(ExecutionFailed, match=r"orders\.csv: 1 rows have an empty cell in the key id"):
+        SyncExecutor().run(task("sync"), bound, around(bound))
+
+
 def test_a_table_becomes_parquet_and_another_table(folder: Path, home: Path, around: Around) -> None:
     connection = sqlite3.connect(folder / "shop.db")
     connection.execute("CREATE TABLE orders (id INTEGER, at DATETIME, price NUMERIC(10,2), paid BOOLEAN, raw BLOB, note TEXT)")
@@ -140,11 +147,15 @@ def test_a_value_that_is_not_of_its_column_s_type_names_the_column(folder: Path,
     connection = sqlite3.connect(folder / "shop.db")
     connection.execute("CREATE TABLE orders (id INTEGER)")
     connection.execute("INSERT INTO orders VALUES ('x')")  # SQLite lets it in
+    connection.execute("CREATE TABLE times (at DATETIME)")
+    connection.execute("INSERT INTO times VALUES ('soon')")
     connection.commit()
     connection.close()
-    bound = binding("  source: {url: 'sqlite:///${domain}/shop.db', table: orders}\n  output: {file: '${home}/o.parquet'}")
-    with pytest.raises(ExecutionFailed, match="column 'id'"):
-        SyncExecutor().run(task("sync"), bound, around(bound))
+    for name, told in (("orders", "column 'id'"), ("times", "not of its column's type")):
+        source = f"  source: {{url: 'sqlite:///${{domain}}/shop.db', table: {name}}}\n"
+        bound = binding(source + "  output: {file: '${home}/o.parquet'}")
+        with pytest.raises(ExecutionFailed, match=told):
+            SyncExecutor().run(task("sync"), bound, around(bound))
 
 
 def test_a_table_that_lacks_a_column_is_refused_and_left_as_it_was(orders: Path, home: Path, around: Around) -> None:
@@ -191,12 +202,13 @@ around = Surroundings("claims", folder, home.parent / "executions", placeholders
 SyncExecutor().run(task("sync"), bound, around)
 """
 DIES_BEFORE_COMMIT = """
-plain = column_types.plain
-def dying(value):
-    if value == 3:
+import sqlalchemy
+commit = sqlalchemy.engine.default.DefaultDialect.do_commit
+def dying(self, connection):
+    if connection.total_changes > 2:  # two rows deleted, three inserted
         os.kill(os.getpid(), signal.SIGKILL)
-    return plain(value)
-table_adapter.plain = dying
+    commit(self, connection)
+sqlalchemy.engine.default.DefaultDialect.do_commit = dying
 """
 DIES_BEFORE_MOVE = "staging_adapter.hash_file = lambda path: os.kill(os.getpid(), signal.SIGKILL)"
 
@@ -204,7 +216,7 @@ DIES_BEFORE_MOVE = "staging_adapter.hash_file = lambda path: os.kill(os.getpid()
 @pytest.mark.parametrize(
     ("text", "module", "patch"),
     [
-        (TO_TABLE, "column_types, table_adapter", DIES_BEFORE_COMMIT),
+        (TO_TABLE, "table_adapter", DIES_BEFORE_COMMIT),
         (TO_FILE, "staging_adapter", DIES_BEFORE_MOVE),
     ],
 )
