@@ -91,3 +91,11 @@ def test_text_prints_a_document_as_it_is_read(tmp_path: Path) -> None:
     assert runner.invoke(app, ["intent", "text", str(tmp_path / "none.md")]).exit_code == 1
     [line] = runner.invoke(app, ["intent", "map", "--zone", "UTC", str(path)]).stdout.splitlines()
     assert (json.loads(line)["line"], json.loads(line)["quote"]) == (3, "每日9点同步用户订单")
+
+
+def test_statement_edited_into_a_rejected_one_is_pointed_at(domain: Path) -> None:
+    rename(domain, "每日9点同步用户订单至数据湖", "每天凌晨同步用户订单至数据湖")
+    result = runner.invoke(app, ["intent", "diff", str(domain)])
+    assert "sync_orders 1.0.0 -> removed (major)" in result.stdout
+    assert "removed: sync_orders." in result.stderr
+    assert "订单与数据质量.md:9 (ambiguous_time)" in result.stderr.replace("\n", "")

@@ -14,6 +14,7 @@ from kickwheel.cli.reading import refusals
 
 if TYPE_CHECKING:
     from schemas.registry import CatalogueDiff, MigrationReport
+    from schemas.task import TaskCatalog
 
 DomainFolder = Annotated[Path, typer.Argument(help="Folder of the domain")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object")]
@@ -31,7 +32,7 @@ def diff(domain: DomainFolder, as_json: AsJson = False) -> None:
         kickwheel intent diff examples/dataops --json | jq .impact.rows
     """
     from kickwheel.domain import load_domain
-    from kickwheel.registry.catalogue import catalogue_of
+    from kickwheel.execution.execute import tasks_of
     from kickwheel.registry.comparison import compare
     from kickwheel.registry.journal import refuse_pending
     from kickwheel.registry.published import read_registry
@@ -39,8 +40,10 @@ def diff(domain: DomainFolder, as_json: AsJson = False) -> None:
     with refusals():
         found = load_domain(domain)
         refuse_pending(found.folder)
-        result = compare(catalogue_of(found), read_registry(found.folder), found)
+        catalog = tasks_of(found, datetime.now(UTC))
+        result = compare(catalog, read_registry(found.folder), found)
     _print_diff(result, as_json)
+    _point_at_rejections(result, catalog)
 
 
 def publish(domain: DomainFolder, dry_run: DryRun = False, as_json: AsJson = False) -> None:
@@ -53,13 +56,16 @@ def publish(domain: DomainFolder, dry_run: DryRun = False, as_json: AsJson = Fal
         kickwheel intent publish examples/dataops
     """
     from kickwheel.domain import load_domain
-    from kickwheel.registry.catalogue import catalogue_of
+    from kickwheel.execution.execute import tasks_of
     from kickwheel.registry.publication import publish as publish_catalogue
 
     with refusals():
         found = load_domain(domain)
-        result = publish_catalogue(catalogue_of(found), found, today=datetime.now(UTC).date(), dry_run=dry_run)
+        now = datetime.now(UTC)
+        catalog = tasks_of(found, now)
+        result = publish_catalogue(catalog, found, today=now.date(), dry_run=dry_run)
     _print_diff(result, as_json)
+    _point_at_rejections(result, catalog)
     if result.next:
         messages().print(f"{'would publish' if dry_run else 'published'} {result.domain} {result.next}", markup=False)
 
@@ -81,14 +87,14 @@ def migrate(
         kickwheel intent migrate examples/dataops migration.yaml
     """
     from kickwheel.domain import load_domain
-    from kickwheel.registry.catalogue import catalogue_of
+    from kickwheel.execution.execute import tasks_of
     from kickwheel.registry.migration import migrate as migrate_labels
     from kickwheel.yaml_document import YamlProblems
 
     with refusals():
         found = load_domain(domain)
         try:
-            report = migrate_labels(found, map_file, catalogue_of(found), dry_run=dry_run)
+            report = migrate_labels(found, map_file, tasks_of(found, datetime.now(UTC)), dry_run=dry_run)
         except YamlProblems as error:
             for problem in error.problems[:-1]:
                 fail(problem)
@@ -121,6 +127,16 @@ def _print_diff(result: CatalogueDiff, as_json: bool) -> None:
     if impact.deployments:
         lines.append(f"  deployments: {', '.join(impact.deployments)}")
     sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _point_at_rejections(result: CatalogueDiff, catalog: TaskCatalog) -> None:
+    """A statement that was edited into one that is refused looks like a removed task."""
+    removed = [task.intent for task in result.tasks if task.next is None]
+    if removed and catalog.rejections:
+        told = "; ".join(f"{item.source.document}:{item.source.line} ({item.reason})" for item in catalog.rejections)
+        messages().print(
+            f"removed: {', '.join(removed)}. Is it one of the statements that are rejected now? {told}", markup=False
+        )
 
 
 def _print_report(report: MigrationReport) -> None:

@@ -16,6 +16,7 @@ from kickwheel.execution.ports import Executor, Surroundings
 from kickwheel.execution.registry import ExecutorRegistry
 from kickwheel.intent.mapping import map_requirements
 from kickwheel.intent.recogniser_adapter import open_recogniser
+from kickwheel.registry import published_versions
 from schemas.execution import ExecutionPlan, ExecutionResult
 from schemas.task import TaskCatalog, TaskSchema
 
@@ -54,6 +55,7 @@ def tasks_of(domain: Domain, now: datetime) -> TaskCatalog:
             now=now,
             recogniser=recogniser,
             min_interval_minutes=settings.intent.min_interval_minutes,
+            versions=published_versions(domain.folder),
         )
 
 

@@ -16,7 +16,7 @@ def broken_rule(value: str, spec: SlotSpec) -> BrokenRule | None:
 
     An enum's values are compared without case. A pattern says itself what it thinks of case: ``(?i)``.
     """
-    if spec.type == "enum" and spec.values and _plain(value) not in {_plain(allowed) for allowed in spec.values}:
+    if spec.type == "enum" and spec.values and plain(value) not in {plain(allowed) for allowed in spec.values}:
         return "value_not_allowed"
     if spec.pattern and not re.fullmatch(spec.pattern, unicodedata.normalize("NFKC", value)):
         return "pattern"
@@ -33,5 +33,6 @@ def told(value: str, spec: SlotSpec) -> str | None:
     return None
 
 
-def _plain(value: str) -> str:
+def plain(value: str) -> str:
+    """A value without case and width: equal where an enum takes them for the same."""
     return unicodedata.normalize("NFKC", value).casefold().strip()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kickwheel.errors import InputError
+from kickwheel.intent.slot_values import plain
 from kickwheel.yaml_document import YamlProblems, read_yaml
 from schemas.frame import OUT_OF_SCOPE, Frame
 from schemas.registry import MigrationMap, SplitCondition, SplitPart
@@ -107,8 +107,4 @@ def _holds(condition: SplitCondition, frame: Frame) -> bool:
         return value is None
     if value is None:
         return False
-    return not condition.values or _plain(value) in {_plain(wanted) for wanted in condition.values}
-
-
-def _plain(value: str) -> str:
-    return unicodedata.normalize("NFKC", value).casefold().strip()
+    return not condition.values or plain(value) in {plain(wanted) for wanted in condition.values}

@@ -23,7 +23,7 @@ PROMPT_TOKENS = 700
 
 _EXAMPLE_CODE_POINTS = 200
 _DESCRIPTION_CODE_POINTS = 90
-_PHRASING_TOKENS = 25  # an intent: with a dozen of them, most of the budget is still left for labelled rows
+_PHRASING_TOKENS = 36  # an intent: with a dozen of them, labelled rows still have room
 _SHOWN_REPLY_CODE_POINTS = 300
 _SLOT_CODE_POINTS = 80  # as in frame_json_schema
 
@@ -118,13 +118,12 @@ def _line(task: TaskSchema) -> str:
 
 
 def _phrasings(task: TaskSchema) -> str:
-    """The first phrasings of the requirement, whole ones, as far as their share of the budget goes."""
+    """Phrasings of the requirement, whole ones in their order, as many as their share of the budget takes."""
     said, left = [], _PHRASING_TOKENS
     for phrasing in task.phrasings:
-        left -= estimated_tokens(phrasing)
-        if left < 0:
-            break
-        said.append(json.dumps(phrasing, ensure_ascii=False))
+        if estimated_tokens(phrasing) <= left:
+            left -= estimated_tokens(phrasing)
+            said.append(json.dumps(phrasing, ensure_ascii=False))
     return "; ".join(said)
 
 

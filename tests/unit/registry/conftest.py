@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kickwheel.domain import load_domain, scaffold_domain
-from kickwheel.registry.catalogue import catalogue_of
+from kickwheel.execution.execute import tasks_of
 from kickwheel.registry.comparison import compare
 from kickwheel.registry.journal import write_down
 from kickwheel.registry.migration import migrate
@@ -23,7 +23,7 @@ from kickwheel.registry.published import read_registry
 from kickwheel.workspace import write_atomically
 from schemas.registry import CatalogueDiff, MigrationReport
 
-TODAY = datetime.date(2026, 11, 29)
+NOW = datetime.datetime(2026, 11, 29, 23, 0, tzinfo=datetime.UTC)
 REQUIREMENTS = """\
 ---
 zone: Asia/Shanghai
@@ -60,17 +60,17 @@ class World:
 
     def publish(self, *, dry_run: bool = False) -> CatalogueDiff:
         domain = load_domain(self.folder)
-        return publish(catalogue_of(domain), domain, today=TODAY, dry_run=dry_run)
+        return publish(tasks_of(domain, NOW), domain, today=NOW.date(), dry_run=dry_run)
 
     def diff(self) -> CatalogueDiff:
         domain = load_domain(self.folder)
-        return compare(catalogue_of(domain), read_registry(self.folder), domain)
+        return compare(tasks_of(domain, NOW), read_registry(self.folder), domain)
 
     def migrate(self, text: str, *, dry_run: bool = False) -> MigrationReport:
         path = self.folder / "migration.yaml"
         path.write_text(text, encoding="utf-8")
         domain = load_domain(self.folder)
-        return migrate(domain, path, catalogue_of(domain), dry_run=dry_run)
+        return migrate(domain, path, tasks_of(domain, NOW), dry_run=dry_run)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         lines = (self.folder / name).read_text(encoding="utf-8").splitlines()

@@ -42,11 +42,11 @@ def test_the_system_message_names_every_intent_with_its_slots() -> None:
 
 
 def test_the_system_message_shows_whole_phrasings_as_far_as_their_budget_goes() -> None:
-    said = ("resend the orders", "把昨天的订单同步到湖里", "resend them once more")
+    said = ("把昨天华东区的订单同步到数据湖里", "resend the orders", "补订单")
     spoken = task(1, "sync_orders").model_copy(update={"phrasings": said})
     silent = task(2, "fetch_logs").model_copy(update={"phrasings": ("很长的说法" * 9,)})
     lines = TeacherPrompt(TaskCatalog(domain="d", tasks=(spoken, silent)), [], few_shot=0).request("x").messages[0].content
-    assert 'sync_orders (): sync_orders, e.g. "resend the orders"\n' in lines
+    assert 'sync_orders (): sync_orders, e.g. "resend the orders"; "补订单"\n' in lines
     assert "fetch_logs (): fetch_logs\n" in lines
 
 
