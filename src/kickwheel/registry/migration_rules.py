@@ -66,6 +66,8 @@ def _problems(read: MigrationMap, catalog: TaskCatalog) -> Iterator[tuple[str, s
     if not fates:
         yield "rename", "the map moves nothing: expected rename, merge, split, rename_slots or drop_slots"
     sources = [old for old, _ in fates]
+    resting = {old for old, parts in fates if {part.into for part in parts} == {old}}
+    resting -= {*read.rename_slots, *read.drop_slots}
     for old in dict.fromkeys(old for old in sources if sources.count(old) > 1):
         yield old, "has two fates: name each old intent in one of rename, merge, split"
     for old, parts in fates:
@@ -74,7 +76,7 @@ def _problems(read: MigrationMap, catalog: TaskCatalog) -> Iterator[tuple[str, s
         for into in dict.fromkeys(part.into for part in parts):
             if into not in (*catalog.intents, OUT_OF_SCOPE):
                 yield old, f"the documents name no intent {into!r}; they name: {', '.join(catalog.intents)}"
-            if into != old and into in sources:
+            if into != old and into in sources and into not in resting:
                 yield (
                     old,
                     f"goes to {into!r}, which goes on to another: a second run would move rows twice. Name its last place",

@@ -134,6 +134,17 @@ def test_merged_intents_lose_what_the_new_one_has_not(world: World) -> None:
     assert check_domain(world.folder) == []
 
 
+def test_intent_may_take_another_one_in(world: World) -> None:
+    world.change(("- 每小时拉取API日志\n  - 意图：fetch_api_logs\n  - 槽位：service（名称，例如 checkout-api）\n", ""))
+    world.change(("date；", "date；service（名称）；"))
+    merge = "merge: {sync_orders: [sync_orders, fetch_api_logs]}\n"
+    world.migrate(merge)
+    assert intents(world, "seeds.jsonl") == ["sync_orders"] * 6 + ["out_of_scope"] * 2
+    before = world.files()
+    assert not world.migrate(merge).written
+    assert world.files() == before
+
+
 def test_split_goes_by_slots_and_what_nothing_decides_is_set_aside(world: World) -> None:
     world.add(
         "seeds.jsonl",
@@ -251,6 +262,7 @@ def test_killed_migration_is_finished_by_the_next_one(world: World, written: int
         ("rename: {a: sync_recent}\nsplit: {a: [{into: sync_region}]}\n", "a", "two fates"),
         ("merge: {sync_recent: [a, a]}\n", "a", "two fates"),
         ("rename: {a: sync_recent, sync_recent: sync_region}\n", "a", "goes on to another"),
+        ("merge: {sync_recent: [sync_recent, a]}\ndrop_slots: {sync_recent: [x]}\n", "a", "goes on to another"),
         ("rename: {out_of_scope: sync_recent}\n", "out_of_scope", "no task"),
         ("split: {a: [{into: sync_recent}, {into: sync_region}]}\n", "split.a", "two parts take the rest"),
         ("split: {a: [{into: sync_recent, rows: [x]}, {into: sync_region, rows: [x]}]}\n", "split.a", "row 'x'"),
