@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from schemas.base import Contract, DataRef, Slug
+from schemas.task import SemanticVersion
 
 
 class ExecutionPlan(Contract):
@@ -17,6 +18,7 @@ class ExecutionPlan(Contract):
     domain: str
     task: Slug = Field(description="Intent of the task")
     task_id: UUID = Field(description="Id of the task's schema")
+    task_version: SemanticVersion = Field(default="1.0.0", description="Of the task's schema, as the domain's registry has it")
     action: Slug
     reads: tuple[str, ...] = Field(default=(), description="Places as bindings.yaml writes them: ${NAME} is never filled in")
     writes: tuple[str, ...] = Field(default=(), description="Places as bindings.yaml writes them: ${NAME} is never filled in")
@@ -48,6 +50,7 @@ class ExecutionResult(Contract):
     domain: str
     task: Slug = Field(description="Intent of the task")
     task_id: UUID = Field(description="Id of the task's schema")
+    task_version: SemanticVersion = Field(default="1.0.0", description="Of the task's schema, as the domain's registry has it")
     action: Slug
     started_at: str = Field(description="ISO 8601, UTC")
     seconds: float = Field(ge=0)

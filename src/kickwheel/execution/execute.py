@@ -39,7 +39,7 @@ def tasks_of(domain: Domain, now: datetime) -> TaskCatalog:
     A model is asked only where it has a say in what is a task: what it suggests for statements that the rules refuse has none.
 
     Raises:
-        InputError: a document does not hold.
+        InputError: a document or the registry does not hold.
         ServiceError: the model does not answer.
     """
     settings, glossary = domain.resolved_settings(), domain.glossary()

@@ -46,19 +46,25 @@ class Surroundings:
 
     def plan(self, task: TaskSchema, **found: Any) -> ExecutionPlan:
         """A plan of this task; ``found`` are the fields that the executor knows."""
-        return ExecutionPlan(domain=self.domain, task=task.intent, task_id=task.id, action=task.action, **found)
+        return ExecutionPlan(**self._of(task), **found)
 
     def result(self, task: TaskSchema, **found: Any) -> ExecutionResult:
         """A result of this task, timed up to now; ``found`` are the fields that the executor knows."""
         return ExecutionResult(
-            domain=self.domain,
-            task=task.intent,
-            task_id=task.id,
-            action=task.action,
+            **self._of(task),
             started_at=self.started.astimezone(UTC).isoformat(timespec="seconds"),
             seconds=max(0.0, (self.now() - self.started).total_seconds()),
             **found,
         )
+
+    def _of(self, task: TaskSchema) -> dict[str, Any]:
+        return {
+            "domain": self.domain,
+            "task": task.intent,
+            "task_id": task.id,
+            "task_version": task.version,
+            "action": task.action,
+        }
 
 
 @runtime_checkable

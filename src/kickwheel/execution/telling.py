@@ -8,7 +8,10 @@ from schemas.execution import ExecutionPlan, ExecutionResult
 def rows_of(told: ExecutionPlan | ExecutionResult) -> list[dict[str, str]]:
     """Rows of two columns, ``what`` and ``value``."""
     pairs = _of_plan(told) if isinstance(told, ExecutionPlan) else _of_result(told)
-    return [{"what": what, "value": value} for what, value in [("task", told.task), ("action", told.action), *pairs]]
+    return [
+        {"what": what, "value": value}
+        for what, value in [("task", f"{told.task} {told.task_version}"), ("action", told.action), *pairs]
+    ]
 
 
 def summary(told: ExecutionPlan | ExecutionResult) -> str:
