@@ -31,7 +31,9 @@ def command(
         kickwheel intent execute examples/dataops validate_inventory --json | jq .rules
     """
     from kickwheel.domain import load_domain
-    from kickwheel.execution.execute import find_task, plan_task, refuse_if_unfit, tasks_of
+    from kickwheel.execution.domain_bindings import DomainBindings
+    from kickwheel.execution.execute import find_task, plan_task, prepared, tasks_of
+    from kickwheel.execution.registry import ExecutorRegistry
     from kickwheel.execution.telling import rows_of
     from schemas.execution import ExecutionPlan, ExecutionResult
 
@@ -41,7 +43,7 @@ def command(
     if dry_run:
         told = plan_task(found, schema)
     else:
-        refuse_if_unfit(found, schema)  # before a flow is started for it
+        prepared(DomainBindings.of(found), schema, ExecutorRegistry())  # refused before a flow is started for it
         prepare(found.resolved_settings().home)
         from kickwheel.cli.launcher import run_task
 

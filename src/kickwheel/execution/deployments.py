@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kickwheel.domain_folder import Domain
+from kickwheel.execution.domain_bindings import DomainBindings
 from kickwheel.execution.execute import refusal
 from kickwheel.execution.registry import ExecutorRegistry
 from kickwheel.intent.fire_times import fire_times
@@ -99,11 +100,11 @@ def decide(
 ) -> list[Change]:
     """A change for every task of the catalogue, in its order, then for what was deployed and is no task any more."""
     there = {item.name: item for item in standing}
-    changes = []
+    bindings, changes = DomainBindings.of(domain), []
     for task in catalog.tasks:
         wanted = _wanted(domain, task.intent, task.schedule, task.description, place)
         old = there.pop(wanted.name, None)
-        if reason := refusal(domain, task, registry):
+        if reason := refusal(bindings, task, registry):
             reason += "; its schedule is removed" if old and (old.schedules or old.unreadable) else ""
             changes.append(Change(task.intent, "refused", schedule=task.schedule, reason=reason, standing=old))
             continue

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from kickwheel.domain_folder import Domain
 from kickwheel.errors import TaskRefused
 from kickwheel.execution.bindings import Binding
+from kickwheel.execution.domain_bindings import DomainBindings
 from kickwheel.execution.placeholders import placeholders_of
 from kickwheel.execution.ports import Executor, Surroundings
 from kickwheel.execution.registry import ExecutorRegistry
@@ -72,19 +73,24 @@ def find_task(catalog: TaskCatalog, name: str) -> TaskSchema:
     raise TaskRefused(f"the documents of {catalog.domain} have no task {name!r}; there are: {known}")
 
 
-def refuse_if_unfit(domain: Domain, task: TaskSchema, registry: ExecutorRegistry | None = None) -> None:
-    """Whether a task can run, as far as its schema, executor and binding say.
+def prepared(bindings: DomainBindings, task: TaskSchema, registry: ExecutorRegistry) -> tuple[Executor, Binding]:
+    """What runs a task, and on what. Nothing is opened.
 
     Raises:
-        TaskRefused: it can't, and why.
+        TaskRefused: it can't run as it stands: flagged, without target, executor or fitting binding.
     """
-    _prepared(domain, task, registry or ExecutorRegistry())
+    if task.flag:
+        raise TaskRefused(f"{task.intent} is flagged, so a person must look first: {task.flag}")
+    if task.target is None:
+        raise TaskRefused(f"{task.intent} has no target: the glossary does not know {task.entity!r}; say in it what that means")
+    executor = registry.executor(task.action)
+    return executor, bindings.fitting(task, executor)
 
 
-def refusal(domain: Domain, task: TaskSchema, registry: ExecutorRegistry) -> str:
-    """Why a task can't run as it stands; empty: it can, as far as its schema, executor and binding say."""
+def refusal(bindings: DomainBindings, task: TaskSchema, registry: ExecutorRegistry) -> str:
+    """Why :func:`prepared` refuses a task; empty: it does not."""
     try:
-        refuse_if_unfit(domain, task, registry)
+        prepared(bindings, task, registry)
     except TaskRefused as error:
         return str(error)
     return ""
@@ -99,7 +105,7 @@ def plan_task(
         TaskRefused: it can't run as it stands, and why.
         KickwheelError: what it reads does not hold or can't be reached.
     """
-    executor, binding = _prepared(domain, task, registry or ExecutorRegistry())
+    executor, binding = prepared(DomainBindings.of(domain), task, registry or ExecutorRegistry())
     return executor.plan(task, binding, _surroundings(domain, task, binding, environment, Clock()))
 
 
@@ -116,36 +122,8 @@ def run_task(
     Raises:
         As :func:`plan_task`.
     """
-    executor, binding = _prepared(domain, task, registry or ExecutorRegistry())
+    executor, binding = prepared(DomainBindings.of(domain), task, registry or ExecutorRegistry())
     return executor.run(task, binding, _surroundings(domain, task, binding, environment, clock or Clock()))
-
-
-def _prepared(domain: Domain, task: TaskSchema, registry: ExecutorRegistry) -> tuple[Executor, Binding]:
-    if task.flag:
-        raise TaskRefused(f"{task.intent} is flagged, so a person must look first: {task.flag}")
-    if task.target is None:
-        raise TaskRefused(f"{task.intent} has no target: the glossary does not know {task.entity!r}; say in it what that means")
-    executor = registry.executor(task.action)
-    binding = _binding(domain, task)
-    if problems := executor.check(binding):
-        raise TaskRefused(f"the binding of {task.intent} does not fit: {'; '.join(problems)}")
-    return executor, binding
-
-
-def _binding(domain: Domain, task: TaskSchema) -> Binding:
-    bindings = domain.bindings()
-    names = binding_names(domain, task)
-    for name in names:
-        if name in bindings:
-            return bindings[name]
-    where = domain.bindings_file.name if domain.bindings_file else "bindings.yaml, which the domain does not have yet"
-    raise TaskRefused(f"{task.intent} has no binding: say under {' or '.join(names)} of {where} where its data lies")
-
-
-def binding_names(domain: Domain, task: TaskSchema) -> tuple[str, ...]:
-    """Names under which a task's binding may stand, the most special first."""
-    entity = domain.glossary().entity(task.entity)
-    return tuple(dict.fromkeys(name for name in (task.intent, task.target, entity) if name))
 
 
 def _surroundings(

@@ -12,6 +12,7 @@ import pytest
 
 from kickwheel.domain import Domain, check_domain, load_domain, scaffold_domain
 from kickwheel.errors import TaskRefused
+from kickwheel.execution.domain_bindings import DomainBindings
 from kickwheel.execution.enrich import EnrichExecutor
 from kickwheel.execution.execute import Clock, find_task, plan_task, refusal, run_task, tasks_of
 from kickwheel.execution.fetch import FetchExecutor
@@ -56,7 +57,7 @@ def claims(tmp_path: Path, home: Path) -> Callable[[str, str], Domain]:
 
 
 def refused(domain: Domain, intent: str, registry: ExecutorRegistry) -> str:
-    return refusal(domain, find_task(tasks_of(domain, NOW), intent), registry)
+    return refusal(DomainBindings.of(domain), find_task(tasks_of(domain, NOW), intent), registry)
 
 
 def test_a_task_is_found_by_intent_and_by_id(claims: Callable[..., Domain]) -> None:
@@ -96,7 +97,24 @@ def test_a_binding_that_does_not_fit_its_action_is_refused_and_found_by_check(
     told = "sync needs an output; sync reads a file or a table: fetch reads http"
     assert refused(domain, "sync_orders", registry) == f"the binding of sync_orders does not fit: {told}"
     found = [(problem.line, problem.field, problem.message) for problem in check_domain(domain.folder)]
+    assert (1, "orders_datalake", f"fits no task that it is for: sync_orders: {told}") in found
     assert (3, "ordres", "no task has this name as its intent, target or entity; targets: orders_datalake, api_logs") in found
+
+
+def test_tasks_of_one_entity_each_take_the_binding_that_fits_their_action(
+    claims: Callable[..., Domain], registry: ExecutorRegistry, home: Path
+) -> None:
+    rules = "orders:\n  source: {file: orders.csv}\n  rules: [{not_null: id}]\n"
+    domain = claims(SYNC_ORDERS + rules, "\n- Validate customer orders every day at 7:00\n")
+    tasks = tasks_of(domain, NOW)
+    assert run_task(domain, find_task(tasks, "sync_orders"), registry=registry).rows_written == 1
+    assert run_task(domain, find_task(tasks, "validate_orders"), registry=registry).rows_failing == 0
+    assert check_domain(domain.folder) == []
+    alone = claims(rules)
+    assert refused(alone, "sync_orders", registry) == (
+        "the binding of sync_orders does not fit: sync needs an output; sync uses no lookup and no rules"
+    )
+    assert check_domain(alone.folder) == []  # the binding is of use, and a task may wait for its own
 
 
 def test_check_tells_what_is_wrong_with_the_file_itself(claims: Callable[..., Domain]) -> None:
@@ -159,7 +177,11 @@ def test_the_example_s_tasks_run_offline_and_leave_what_their_bindings_say(
     assert run_task(domain, tasks["enrich_addresses"], registry=registry).rows_unmatched == 1
     with pytest.raises(TaskRefused, match="environment variable API_LOGS_URL is not set"):
         run_task(domain, tasks["fetch_api_logs"], registry=registry, environment={})
-    assert [name for name in tasks if refusal(domain, tasks[name], registry)] == ["export_sales_report", "archive_clickstream"]
+    bindings = DomainBindings.of(domain)
+    assert [name for name in tasks if refusal(bindings, tasks[name], registry)] == [
+        "export_sales_report",
+        "archive_clickstream",
+    ]
     assert artifact_key(checked) == "execution-dataops-validate-inventory"
     assert {"what": "rule: warehouse, sku unique", "value": "holds"} in rows_of(checked)
     assert "5 failing" in summary(checked)
