@@ -29,7 +29,7 @@ Result = TypeVar("Result", bound=BaseModel)
 @contextmanager
 def recorded_lap(place: Place) -> Iterator[RunRecorder]:
     """The lap's MLflow run around a block; both UIs link to each other."""
-    with tracker(place).lap(run_tags(place)) as run:
+    with tracker(place).lap(run_tags(place), lap_params(place)) as run:
         _link_to_mlflow(run)
         yield run
 
@@ -81,6 +81,14 @@ def run_tags(place: Place) -> dict[str, str]:
         "prefect.deployment": deployment.get_name(),
     }
     return {name: value for name, value in tags.items() if value}
+
+
+def lap_params(place: Place) -> dict[str, object]:
+    """What laps are compared by in MLflow. Addresses and keys are not among it."""
+    settings = place.settings
+    groups = {"seeding": settings.seeding, "tuning": settings.tuning, "distillation": settings.distillation}
+    flat = {f"{group}.{name}": value for group, fields in groups.items() for name, value in fields.model_dump().items()}
+    return {"base_model": settings.model.base, "teacher": settings.teacher.model, "seed": settings.seed, **flat}
 
 
 def code_version() -> str:

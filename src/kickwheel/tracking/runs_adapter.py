@@ -90,10 +90,16 @@ class LapTracker:
         return RunRecorder(self.client, path.read_text(encoding="utf-8"))
 
     @contextmanager
-    def lap(self, tags: Mapping[str, str]) -> Iterator[RunRecorder]:
-        """The lap's parent run, RUNNING inside; what a kill left RUNNING is reaped first."""
+    def lap(self, tags: Mapping[str, str], params: Mapping[str, object]) -> Iterator[RunRecorder]:
+        """The lap's parent run, RUNNING inside; what a kill left RUNNING is reaped first.
+
+        Parameters are those that the lap was begun with: MLflow's never change. One that is taken up under others has them in
+        the runs of its stages.
+        """
         parent = self.parent
         self.reap()
+        begun_with = self.client.get_run(parent.run_id).data.params
+        parent.params({name: value for name, value in params.items() if name not in begun_with})
         self.client.update_run(parent.run_id, status="RUNNING")
         for name, value in {**_owner(), **tags}.items():
             parent.tag(name, value)

@@ -31,7 +31,7 @@ def status(tracker: LapTracker, run_id: str) -> str:
 
 def test_a_lap_has_a_parent_with_children_named_by_stage(tmp_path: Path) -> None:
     tracker = tracker_in(tmp_path)
-    with tracker.lap({"kickwheel.lap": "1"}) as parent, tracker.stage("seeding", {}) as child:
+    with tracker.lap({"kickwheel.lap": "1"}, {"seed": 7}) as parent, tracker.stage("seeding", {}) as child:
         child.metrics({"labels": 3})
         child.series({"loss": [(step, 1.0 / (step + 1)) for step in range(1200)]})
         child.dataset(DataRef(path="train.jsonl", sha256="a" * 64, rows=3), "train", "training")
@@ -50,7 +50,7 @@ def test_a_lap_has_a_parent_with_children_named_by_stage(tmp_path: Path) -> None
 def test_an_exception_is_failed_and_a_signal_is_killed(tmp_path: Path, error: BaseException, ends: str) -> None:
     # mlflow/mlflow 5963, huggingface/transformers 30333
     tracker = tracker_in(tmp_path)
-    with pytest.raises(type(error)), tracker.lap({}), tracker.stage("tuning", {}) as child:
+    with pytest.raises(type(error)), tracker.lap({}, {}), tracker.stage("tuning", {}) as child:
         raise error
     assert status(tracker, child.run_id) == ends
     assert status(tracker, tracker.parent.run_id) == ends
@@ -62,7 +62,7 @@ def test_what_kill_9_left_running_is_reaped_and_the_lap_keeps_its_parent(tmp_pat
         "import os, signal, sys; from pathlib import Path; sys.path.insert(0, os.getcwd())\n"
         "from tests.unit.tracking.test_runs import tracker_in\n"
         f"t = tracker_in(Path({str(tmp_path)!r}))\n"
-        "with t.lap({}), t.stage('tuning', {}) as child:\n"
+        "with t.lap({}, {}), t.stage('tuning', {}) as child:\n"
         "    print(child.run_id, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -72,10 +72,19 @@ def test_what_kill_9_left_running_is_reaped_and_the_lap_keeps_its_parent(tmp_pat
     tracker = tracker_in(tmp_path)
     parent = tracker.parent.run_id
     assert status(tracker, child) == "RUNNING"
-    with tracker.lap({}):
+    with tracker.lap({}, {}):
         assert status(tracker, child) == "KILLED"
         assert status(tracker, parent) == "RUNNING"
     assert tracker.parent.run_id == parent
+
+
+def test_parameters_of_a_lap_are_those_that_it_was_begun_with(tmp_path: Path) -> None:
+    tracker = tracker_in(tmp_path)
+    for seed in (7, 8):
+        with tracker.lap({}, {"seed": seed, f"only_{seed}": True}):
+            pass
+    params = tracker.client.get_run(tracker.parent.run_id).data.params
+    assert params == {"seed": "7", "only_7": "True", "only_8": "True"}
 
 
 def adapter(folder: Path, content: bytes) -> AdapterArtifact:
