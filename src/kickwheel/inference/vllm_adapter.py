@@ -82,7 +82,7 @@ def model_server(settings: ServerSettings, *, base_path: Path, log: Path, enable
         settings, command, base_path=base_path.resolve(), base_name=base_name, port=port, enable_lora=enable_lora
     )
     begin = time.monotonic()
-    process = SupervisedProcess(arguments, server_environment(settings, os.environ), log)
+    process = SupervisedProcess(arguments, server_environment(settings, os.environ, _cores()), log)
     try:
         with _endpoint(f"http://127.0.0.1:{port}/v1") as endpoint:
             _wait(endpoint, process, begin + settings.start_timeout_s, settings.start_timeout_s)
@@ -98,6 +98,11 @@ def model_server(settings: ServerSettings, *, base_path: Path, log: Path, enable
             )
     finally:
         process.stop()
+
+
+def _cores() -> list[int]:
+    """Numbers of the CPU cores that this process may use; not every system tells."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
 def _attached(settings: ServerSettings, endpoint: VllmEndpoint) -> RunningServer:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
@@ -239,11 +239,28 @@ def test_free_white_space_in_structured_output_is_off() -> None:
 
 
 def test_the_server_gets_none_of_our_keys() -> None:
-    environment = server_environment(ServerSettings(), {"KICKWHEEL_TEACHER__API_KEY": "sk-secret", "HOME": "/root"})
+    inherited = {"KICKWHEEL_TEACHER__API_KEY": "sk-secret", "HOME": "/root"}
+    environment = server_environment(ServerSettings(), inherited, range(2))
     assert "sk-secret" not in environment.values()
     assert environment["HOME"] == "/root"
     assert environment["VLLM_CPU_KVCACHE_SPACE"] == "1"
     assert environment["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("device", "inherited", "cores", "bound"),
+    [
+        ("cpu", {}, [0, 3], "0,3"),
+        ("cpu", {"VLLM_CPU_OMP_THREADS_BIND": "0"}, [0, 1], "0"),
+        ("cpu", {}, range(8), None),
+        ("gpu", {}, [0, 1], None),
+    ],
+)
+def test_a_cpu_server_computes_on_all_of_few_cores(
+    device: str, inherited: dict[str, str], cores: Sequence[int], bound: str | None
+) -> None:
+    environment = server_environment(ServerSettings(device=device), inherited, cores)
+    assert environment.get("VLLM_CPU_OMP_THREADS_BIND") == bound
 
 
 def test_a_running_server_is_used_and_never_stopped(tmp_path: Path) -> None:
