@@ -26,11 +26,13 @@ from kickwheel.intent.ports import Recognised, Refused
 from kickwheel.intent.spelling import respelled
 from kickwheel.intent.statement_words import (
     ARROW,
+    ASPECT,
     BULLET,
     CONDITION,
     EN_BEFORE,
     EN_CAUSATIVE,
     EN_PASSIVE,
+    LIMITS,
     OTHER_VERBS,
     POLITE_END,
     POLITE_QUESTION,
@@ -115,7 +117,10 @@ class RulesRecogniser:
         except TimeRefused as refused:
             return [Refused(refused.reason, str(refused))]
         outcomes: list[Recognised | Refused] = []
-        read = [read_objects(clause.after, self.glossary) for clause in clauses]
+        read = [
+            read_objects(ASPECT.sub(" ", clause.after) if clause.action == "validate" else clause.after, self.glossary)
+            for clause in clauses
+        ]
         earlier: tuple[Named, ...] = ()
         for index, (clause, time) in enumerate(zip(clauses, times, strict=True)):
             following = next((objects for objects in read[index:] if objects.things), read[index])
@@ -188,6 +193,8 @@ class RulesRecogniser:
             return destination.phrase
         if destination and re.match(r"(?:to|into|onto)\b", objects.rest):
             return objects.rest
+        if bound := LIMITS.search(objects.rest):
+            return bound.group()
         if re.search(r"\w", remark) and (not REMARK.fullmatch(remark) or TIME_LIKE.search(remark)):
             return remark
         unknown = [thing.phrase for thing in things if not thing.slug]
@@ -239,7 +246,7 @@ def _blank(text: str, tokens: Sequence[Token]) -> str:
     tied = (
         rf"(?:\b(?:at|on|in|by|of|from|between|during|for|within)\s+|@\s*)?(?:\bthe\s+)?(?={mark})|(?:按照?|以|[在于从自])\s*(?={mark})"
         rf"|(?<={mark})[\s,、和及与在的到至~-]*(?:\b(?:and|to|at|on|until|till)\b\s*)?(?={mark})"
-        rf"|(?<={mark})\s*(?:的|时间|开始|准时|整|之?内|期间|之间|都要?|sharp\b|time\b)"
+        rf"|(?<={mark})\s*(?:的|时间|开始|准时|整|频率|频次|周期|之?内|期间|之间|都要?|sharp\b|time\b)"
         rf"|{_LABEL}\s*(?:是|为|在|设为|设在|定在|\bis\b|\bat\b)?\s*[:,=]?\s*(?={mark})|[(\[【]\s*(?={mark})|(?<={mark})\s*[)\]】]"
     )
     blanked = re.sub(tied, lambda match: TIME_MARK * len(match.group()), blanked, flags=re.IGNORECASE | re.ASCII)

@@ -20,10 +20,12 @@ _TEAM = (
 )
 _NO_ONE = r"(?!(?:no|nobody|none|neither|never|not|few|hardly)\b)"
 EN_BEFORE = re.compile(
-    r"(?>(?:make\s+sure|ensure)(?:\s+that)?\b"
+    r"(?>(?:make\s+sure|ensure|see\s+to\s+it|it\s+is\s+(?:required|requested|necessary|essential|important|mandatory))(?:\s+that)?\b"
+    r"|arrange\s+for\b|let's\b|let\s+us\b"
     r"|(?:please|pls|plz|kindly|hi|hello|hey|also|then|just|automatically|additionally|finally|first|to)\b"
     r"|(?:could|can|would|will)\s+you\b|be\s+so\s+kind\s+as\s+to\b"
     rf"|(?:we|i|you|one|{_NO_ONE}{_TEAM}|{_SYSTEM})\s*{_MODAL}|{_SYSTEM}|(?:need|want|have)\s+to\b|help\s+(?:us|me)\b"
+    r"|(?:run|perform|carry\s+out|execute|launch|trigger)\s*$"
     r"|(?:set\s+up|schedule|create|run|perform|do|carry\s+out|execute|launch|trigger|start)\s+(?:a|an|the)\b\s*(?:(?:recurring|scheduled|full|regular)\b\s*)?"
     r"(?:job\b|task\b)?\s*(?:to\b|that\b|which\b)?|be\s+able\s+to\b"
     r"|(?:task|action|todo|requirement|req)\s*:|(?:a|an|the|and)\b|[-&,:.*()|\s])*+",
@@ -31,7 +33,7 @@ EN_BEFORE = re.compile(
 )
 """Before an English action: 'please', 'the platform must', 'we need to'."""
 EN_PASSIVE = re.compile(
-    rf"(?P<np>.*?)\s*\b(?:is|are|{_MODAL}\s+be|{_MODAL}\s+get|be|being|gets?|to\s+be)\s+(?:(?:automatically|then|also)\s+)?",
+    rf"(?P<np>.*?)\s*\b(?:(?:is|are|{_MODAL}\s+(?:(?:both|all|also)\s+)?be|{_MODAL}\s+get|be|being|gets?|to\s+be)\s+(?:(?:automatically|then|also|both|all)\s+)?)+",
     _FLAGS,
 )
 """'Customer orders must be' (synced)."""
@@ -45,7 +47,7 @@ EN_CAUSATIVE = re.compile(
 
 _ZH_FILLER = (
     r"(?>【[^】]{1,8}】|烦请|务请|恳请|劳烦|麻烦|拜托|劳驾|辛苦|帮忙|给我们?|替我们?|帮我们?|帮|请|希望|期望|需要|要求|必须|必需|应该|应当|务必|我们|大家"
-    r"|系统|数据平台|平台|程序|定时任务|任务|自动|统一|将会|能否|能不能|可否|可以|能够|并且|然后|接着|同时|另外|此外|进行|执行|一次|完成|定时|负责"
+    r"|系统|数据平台|平台|程序|定时任务|任务|自动|统一|增量|全量|批量|(?:需求|任务|功能|事项)\s*(?::|$|(?=\s))|将会|能否|能不能|可否|可以|能够|并且|然后|接着|同时|另外|此外|进行|执行|一次|完成|定时|负责"
     r"|一下|您好|你好|分别|(?:设置|新建|创建|配置|安排|建立)(?:[一1]个)?"
     r"|[需须要应得我都均会想先能各再也还并做来去被由地的]|[-,:.*()|、\s])"
 )
@@ -112,12 +114,26 @@ NO_NAME = re.compile(
 )
 """Words that are no part of what something is called: a phrase with one of them says something else."""
 REMARK = re.compile(
-    r"(?:如?失败|出错|重试|确保|保证|避免|方便|用于|以便|供|谢谢|辛苦).*|(?:请)?(?:自动|准时|定时)?(?:执行|运行|触发|进行|完成|启动)(?:[一1]次)?(?:即可)?"
+    r"(?:如?失败|出错|重试|确保|保证|避免|方便|便于|用于|以便|以供|供|谢谢|辛苦).*|(?:请)?(?:自动|准时|定时)?(?:执行|运行|触发|进行|完成|启动)(?:[一1]次)?(?:即可)?"
     r"|(?:to\s+be\s+)?(?:runs?|run|executed?|scheduled|performed|automatically)(?:\s+automatically)?"
     r"|(?:with\s+retries|retry|retries|on\s+failure|to\s+ensure|ensuring|thanks?)\b.*",
     _FLAGS,
 )
 """Remarks that change neither what is done nor when."""
+ASPECT = re.compile(
+    r"的?(?:完整性|准确性|一致性|唯一性|及时性|有效性|合法性|正确性|数据质量|质量)"
+    r"|\b(?:the\s+)?(?:completeness|accuracy|consistency|quality|integrity|uniqueness|correctness|validity)\s+of\b"
+    r"|(?<=\w)\s+(?:completeness|accuracy|consistency|quality|integrity|uniqueness|correctness|validity)\b",
+    _FLAGS,
+)
+"""What of the data is validated: it changes nothing about which data that is."""
+LIMITS = re.compile(
+    r"至少|最多|不超过|以内|或|之前|之后"
+    r"|\b(?:at\s+(?:least|most|the\s+latest|the\s+earliest)|least|most|latest|earliest|only|or|up\s+to)\b"
+    r"|\bfor\s+(?:\w+\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|ten|twelve|several|some)\s+(?:hours?|days?|weeks?|months?|years?|quarters?|times)\b",
+    _FLAGS,
+)
+"""What bounds a time or leaves a choice: no schedule says it."""
 RUNS = re.compile(
     r"(?:(?:job|task)\s*)?(?:must|should|will|shall|is\s+to|needs\s+to)?\s*(?:be\s+)?(?:is\s+)?(?:runs?|happens?|starts?|takes?\s+place|executed?|scheduled|performed)"
     r"|job|task|(?:任务|作业|操作|工作)\s*(?:需要?|应)?(?:执行|运行|启动|触发|进行)?(?:[一1]次)?|(?:需要?|应)?(?:执行|运行|启动|触发|进行)(?:[一1]次)?",
