@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.normal_text import normalise
@@ -29,6 +30,7 @@ from kickwheel.intent.statement_words import (
     ASPECT,
     BULLET,
     CONDITION,
+    DESCRIBES,
     EN_BEFORE,
     EN_CAUSATIVE,
     EN_PASSIVE,
@@ -106,10 +108,22 @@ class RulesRecogniser:
             return found
         return [Refused("unknown_action", f"What does the arrow stand for? {_SAY}")]
 
+    @cached_property
+    def _deceptive_names(self) -> re.Pattern[str] | None:
+        """Finds names of data and places with a word of time or of action in them: 'audit logs', 'the weekly ranking'."""
+        names = {
+            name
+            for name in (*self.glossary.entities, *self.glossary.destinations)
+            if self.glossary.action_pattern.search(name) or time_tokens(name, self.glossary)
+        }
+        found = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        return re.compile(found, re.IGNORECASE | re.ASCII) if names else None
+
     def _outcomes(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
-        tokens = time_tokens(text, self.glossary)
+        names = [match.span() for match in self._deceptive_names.finditer(text)] if self._deceptive_names else []
+        tokens = [token for token in time_tokens(text, self.glossary) if not _inside((token.start, token.end), names)]
         blanked = _without_reason(_blank(text, tokens), self.glossary)
-        clauses = _clauses(blanked, self.glossary)
+        clauses = _clauses(blanked, self.glossary, names) or _clauses(blanked, self.glossary, ())
         if not clauses:
             return [self._no_action(text, blanked, tokens)]
         try:
@@ -132,7 +146,8 @@ class RulesRecogniser:
 
     def _no_action(self, text: str, blanked: str, tokens: Sequence[Token]) -> Refused:
         timed = any(not isinstance(token.meaning, DataPeriod | InZone) for token in tokens)
-        if (timed and clean(blanked)) or OTHER_VERBS.match(text):
+        described = bool(DESCRIBES.search(text))
+        if (timed and clean(blanked) and not described) or OTHER_VERBS.match(text):
             known = ", ".join(self.glossary.action_slugs)
             return Refused("unknown_action", f"What is to be done? Known actions: {known}")
         return Refused("not_a_task", "Which task does this ask for? Say what to do with which data, and when")
@@ -266,12 +281,16 @@ _AUXILIARY = re.compile(r"(?:gets?|getting)\s+(?:automatically\s+)?\w+(?:ed|sent
 """'Get' that only makes a passive: 'orders get synced'."""
 
 
-def _clauses(blanked: str, glossary: Glossary) -> list[Clause]:
+def _inside(span: tuple[int, int], names: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= span[0] and span[1] <= last and span != (first, last) for first, last in names)
+
+
+def _clauses(blanked: str, glossary: Glossary, names: Sequence[tuple[int, int]]) -> list[Clause]:
     """One clause an action word. An action word that no separator leads to is part of what the one before acts on."""
     clauses: list[Clause] = []
     start, action_end, action, word = 0, 0, "", ""
     for match in glossary.action_pattern.finditer(blanked):
-        if _AUXILIARY.match(blanked, match.start()):
+        if _AUXILIARY.match(blanked, match.start()) or _inside(match.span(), names):
             continue
         if not action:
             action, word = glossary.action_of(match.group()), match.group()

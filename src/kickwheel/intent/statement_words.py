@@ -23,7 +23,8 @@ EN_BEFORE = re.compile(
     r"(?>(?:make\s+sure|ensure|see\s+to\s+it|it\s+is\s+(?:required|requested|necessary|essential|important|mandatory))(?:\s+that)?\b"
     r"|arrange\s+for\b|let's\b|let\s+us\b"
     r"|(?:please|pls|plz|kindly|hi|hello|hey|also|then|just|automatically|additionally|finally|first|to)\b"
-    r"|(?:could|can|would|will)\s+you\b|be\s+so\s+kind\s+as\s+to\b"
+    r"|(?:could|can|would|will)\s+you\b|(?:could|can|may)\s+(?:we|i)\b(?=\s+(?:have|get)\b)|be\s+so\s+kind\s+as\s+to\b"
+    r"|(?:we|i)\s*(?:(?:'d|would)\s+like|want|need)\s+(?:you|it|the\s+(?:platform|system|team))\s+to\b"
     rf"|(?:we|i|you|one|{_NO_ONE}{_TEAM}|{_SYSTEM})\s*{_MODAL}|{_SYSTEM}|(?:need|want|have)\s+to\b|help\s+(?:us|me)\b"
     r"|(?:run|perform|carry\s+out|execute|launch|trigger)\s*$"
     r"|(?:set\s+up|schedule|create|run|perform|do|carry\s+out|execute|launch|trigger|start)\s+(?:a|an|the)\b\s*(?:(?:recurring|scheduled|full|regular)\b\s*)?"
@@ -82,11 +83,14 @@ SEPARATOR = re.compile(
 )
 """Between two actions of one statement."""
 POLITE_QUESTION = re.compile(
-    r"^\s*(?:please\s+|hi,?\s+)?(?:could|can|would|will)\s+you\b|能否|能不能|可否|可以.*吗|好吗|行吗", _FLAGS
+    r"^\s*(?:please\s+|hi,?\s+)?(?:(?:could|can|would|will)\s+you\b|(?:could|can|may)\s+(?:we|i)\s+(?:have|get)\b)|能否|能不能|可否|可以.*吗|好吗|行吗",
+    _FLAGS,
 )
 POLITE_END = re.compile(
     r"(?>[,\s]*(?>thank\s+you|thanks|thx|please|pls|谢谢|多谢|辛苦了|好吗|行吗|可以吗|[吗吧哦啊哈!?~.]))++$", _FLAGS
 )
+DESCRIBES = re.compile(r"\b(?:(?:is|are)\b(?!\s+(?:to\b|\w+ed\b))|was|were|had|has\s+been|have\s+been)\b", _FLAGS)
+"""A sentence about how things are or were."""
 OTHER_VERBS = re.compile(
     r"^(?:(?:please|we\s+(?:need|want)\s+to|must|should|the\s+(?:platform|system)\s+(?:must|should))\s+)*"
     r"(?:delete|drop|remove|train|notify|alert|email|merge|clean|restart|grant|revoke|rename|move|compute|calculate"
@@ -122,7 +126,7 @@ REMARK = re.compile(
 """Remarks that change neither what is done nor when."""
 ASPECT = re.compile(
     r"的?(?:完整性|准确性|一致性|唯一性|及时性|有效性|合法性|正确性|数据质量|质量)"
-    r"|\b(?:the\s+)?(?:completeness|accuracy|consistency|quality|integrity|uniqueness|correctness|validity)\s+of\b"
+    r"|\b(?:the\s+)?(?:data\s+)?(?:completeness|accuracy|consistency|quality|integrity|uniqueness|correctness|validity)\s+of\b"
     r"|(?<=\w)\s+(?:completeness|accuracy|consistency|quality|integrity|uniqueness|correctness|validity)\b",
     _FLAGS,
 )

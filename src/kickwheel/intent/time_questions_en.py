@@ -9,10 +9,24 @@ from kickwheel.intent.time_words_en import DAY_NAME, MONTH_NAME
 EN_QUESTIONS: tuple[Entry, ...] = (
     # what needs a question
     entry(r"\bT\s*\+\s*\d+\b", Unclear("T+n names no clock time: at which time of the day?")),
-    entry(r"\b(?:once\s+a\s+week|weekly|(?:every|each)\s+week)\b", Unclear("On which day of the week, and at which time?")),
-    entry(r"\b(?:once\s+a\s+month|monthly|(?:every|each)\s+month)\b", Unclear("On which day of the month, and at which time?")),
     entry(
-        r"\b(?:quarterly|(?:every|each)\s+quarter|yearly|annually|(?:every|each)\s+year|once\s+a\s+(?:year|quarter)|(?:at\s+the\s+)?(?:start|beginning)\s+of\s+(?:the|each|every)\s+(?:day|week|month|quarter|year)|mid[\s-]?month)\b",
+        r"\b(?:once\s+a\s+week|weekly|(?:every|each)\s+week)\b",
+        Unclear("On which day of the week, and at which time?", period="week"),
+    ),
+    entry(
+        r"\b(?:once\s+a\s+month|monthly|(?:every|each)\s+month)\b",
+        Unclear("On which day of the month, and at which time?", period="month"),
+    ),
+    entry(
+        r"\b(?:quarterly|(?:every|each)\s+quarter|once\s+a\s+quarter)\b",
+        Unclear("On which day of the quarter, and at which time?", period="quarter"),
+    ),
+    entry(
+        r"\b(?:yearly|annually|(?:every|each)\s+year|once\s+a\s+year)\b",
+        Unclear("On which day of the year, and at which time?", period="year"),
+    ),
+    entry(
+        r"\b(?:(?:at\s+the\s+)?(?:start|beginning)\s+of\s+(?:the|each|every)\s+(?:day|week|month|quarter|year)|mid[\s-]?month)\b",
         Unclear("On which day, and at which time?"),
     ),
     entry(

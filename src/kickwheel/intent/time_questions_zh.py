@@ -8,9 +8,11 @@ from kickwheel.intent.time_words_zh import NUMBER, WEEKDAY
 ZH_QUESTIONS: tuple[Entry, ...] = (
     # what needs a question
     entry(r"T\s*\+\s*\d+(?:日|天)?", Unclear("T+n names no clock time: at which time of the day?")),
-    entry(r"每个?(?:周|星期|礼拜)(?!末)", Unclear("On which day of the week, and at which time?")),
-    entry(r"每个?月(?!报)|月初|月中|[上中下]旬", Unclear("On which day of the month, and at which time?")),
-    entry(r"每个?季度?|季初|每半年|每年|年初|年中", Unclear("On which day, and at which time?")),
+    entry(r"每个?(?:周|星期|礼拜)(?!末)(?:[一1]次)?", Unclear("On which day of the week, and at which time?", period="week")),
+    entry(r"每个?月(?!报)(?:[一1]次)?", Unclear("On which day of the month, and at which time?", period="month")),
+    entry(r"每个?季度?(?:[一1]次)?", Unclear("On which day of the quarter, and at which time?", period="quarter")),
+    entry(r"每年(?:[一1]次)?", Unclear("On which day of the year, and at which time?", period="year")),
+    entry(r"月初|月中|[上中下]旬|季初|每半年|年初|年中", Unclear("On which day, and at which time?")),
     entry(
         rf"每(?:间?隔)?\s*{NUMBER}\s*个?(?:天|日|周|星期|礼拜|月|季度|年)|隔[天日周月年]|每隔[天日周月]|[双单]周|每两?三天",
         Unclear("Counted from which day, and at which time?"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
@@ -100,6 +100,7 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
             return TimeReading(read_cron(crons[0].text, seconds_first=seconds_first), zone)
         except CronRefused as error:
             raise TimeRefused(str(error), "invalid_schedule") from error
+    tokens = _with_periods(tokens)
     for token in tokens:
         if isinstance(token.meaning, Unclear) and glossary.time_meaning(token.text) is None:
             question = f"{token.text.strip()!r}: {token.meaning.question}"
@@ -108,6 +109,26 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
     _refuse_interleaved(text, settled)
     when, notes = _recurrence(settled, glossary)
     return TimeReading(when, zone, notes)
+
+
+def _with_periods(tokens: Sequence[Token]) -> Sequence[Token]:
+    """'Weekly' beside 'on Monday' is clear, and says that every Monday is meant; beside days of another period it is not."""
+    periods = {meaning.period for meaning in _of(tokens, Unclear)} - {""}
+    days = [token.meaning for token in tokens if isinstance(token.meaning, _DAYS)]
+    if len(periods) != 1 or not days or {_period(meaning) for meaning in days} != periods:
+        return tokens
+    kept = [token for token in tokens if not (isinstance(token.meaning, Unclear) and token.meaning.period)]
+    return [
+        replace(token, meaning=replace(token.meaning, recurring=True)) if isinstance(token.meaning, WeekDays) else token
+        for token in kept
+    ]
+
+
+def _period(days: WeekDays | MonthDays | NthOfMonth) -> str:
+    if isinstance(days, WeekDays):
+        return "week" if days.days != EVERY_DAY else "day"
+    months = days.months or ALL_MONTHS
+    return {12: "month", 4: "quarter", 1: "year"}.get(len(months), "")
 
 
 def _recurrence(tokens: Sequence[Token], glossary: Glossary) -> tuple[Recurrence | Stride, tuple[str, ...]]:

@@ -121,6 +121,8 @@ class Unclear:
 
     question: str
     reason: RejectionReason = "ambiguous_time"
+    period: str = ""
+    """``week``, ``month``, ``quarter`` or ``year``: clear, once days of such a period stand beside it."""
 
 
 @dataclass(frozen=True)

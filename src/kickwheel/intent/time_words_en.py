@@ -236,6 +236,14 @@ EN: tuple[Entry, ...] = (
         _nth_of,
     ),
     entry(rf"\b{_EACH}{_NTH}\s+{_WORKDAY}(?:{_OF_SPAN})", _nth_workday),
+    entry(
+        rf"\b(?P<span>quarter|month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+{_WORKDAY}\b{_ONLY_SPAN}(?!\s+(?:of|in)\b)",
+        _nth_workday,
+    ),
+    entry(
+        rf"\b(?:every|each)\s+(?P<span>month|quarter)\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+{_WORKDAY}\b{_ONLY_SPAN}(?!\s+(?:of|in)\b)",
+        _nth_workday,
+    ),
     entry(rf"\b{_EACH}{_NTH}\s+(?:calendar\s+)?day(?:{_OF_SPAN})", _end_day),
     entry(
         rf"\b(?P<span>quarter|month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?:calendar\s+)?day\b{_ONLY_SPAN}(?!\s+of\b)",

@@ -117,6 +117,12 @@ def _past_hour(match: re.Match[str]) -> Meaning:
     return Every(60, at=tuple(minutes))
 
 
+def _times_a_day(match: re.Match[str]) -> Meaning | None:
+    """每天要同步两次; not 失败重试3次."""
+    before = match.string[max(0, match.start() - 4) : match.start()]
+    return None if re.search(r"试|最多|至少|超过|不足|第|每|周|月|年", before) else PerDay(number(match["n"]))
+
+
 _FIRST_DAY = r"(?:的)?(?:首日|首天|第[一1]天|[一1][号日])"
 _LAST = r"(?:的)?(?:最后[一1]天|末日)"
 _LAST_DAY = rf"(?:的)?(?:[末底](?:的)?(?:{_LAST})?|最后[一1]天|月[末底](?:的)?(?:{_LAST})?|末日)"
@@ -232,7 +238,7 @@ ZH: tuple[Entry, ...] = (
     entry(rf"每年{_LAST_DAY}|(?:每逢|逢)?(?:年末|年底)(?:{_LAST})?", MonthDays(frozenset({-1}), frozenset({12}))),
     # intervals
     entry(
-        rf"每(?:间?隔)?\s*(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}))?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)(?:\s*[一1]次)?",
+        rf"(?:每(?:间?隔)?|间隔)\s*(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}))?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)(?:\s*[一1]次)?",
         _every,
     ),
     entry(
@@ -248,6 +254,7 @@ ZH: tuple[Entry, ...] = (
         _past_hour,
     ),
     entry(r"每个?(?:小时|钟头)(?:的|在)?整点|每逢整点|每个整点|逢?整点", Every(60, at=(0,))),
+    entry(r"(?P<n>[二两三四五六2-6])\s*[次遍](?!级)", _times_a_day),
     entry(r"(?:每天|每日)?早晚各?(?:[一1]次)", PerDay(2)),
     entry(r"(?:每天|每日)?早中晚各?(?:[一1]次)", PerDay(3)),
     entry(rf"(?:每天|每日|[一1][天日])\s*(?P<n>{NUMBER})\s*[次遍回]", lambda m: PerDay(number(m["n"]))),
