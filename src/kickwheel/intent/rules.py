@@ -194,21 +194,22 @@ class RulesRecogniser:
             return [Refused("unknown_target", f"Which data does {clause.action!r} act on?")], ()
         if clause.action == "validate" and len(things) > 1 and compares_two(clause.after):
             return [Refused("unknown_target", "Is each of them to be checked, or one against the other?")], things
-        if problem := self._unexplained(things, objects):
+        if problem := self._unexplained(clause.action, things, objects):
             return [Refused("not_a_task", f"What does {problem!r} mean for the task? {_SAY}")], things
         found = [
             triple(clause.action, thing, place, time, self.glossary, text) for thing in things for place in places or (None,)
         ]
         return found, things
 
-    def _unexplained(self, things: Sequence[Named], objects: Objects) -> str | None:
+    def _unexplained(self, action: str, things: Sequence[Named], objects: Objects) -> str | None:
         """The first part of a clause that may say something about the task and is not understood."""
         destination, remark = next(iter(objects.destinations), None), _visible(objects.remark)
         if destination and not destination.slug and re.search(r"[和及与、并]|\band\b", destination.phrase, re.ASCII):
             return destination.phrase
         if destination and re.match(r"(?:to|into|onto)\b", objects.rest):
             return objects.rest
-        if bound := LIMITS.search(objects.rest):
+        bound = LIMITS.search(objects.rest)
+        if bound and not (action == "validate" and bound.group().lower() in ("or", "或")):  # faults may be listed so
             return bound.group()
         if re.search(r"\w", remark) and (not REMARK.fullmatch(remark) or TIME_LIKE.search(remark)):
             return remark

@@ -48,6 +48,14 @@ def refusal(rules: RulesRecogniser, text: str) -> str:
         ("Could you please fetch the API logs hourly?", ("fetch", "API logs", "api_logs")),
         ("the daily sync of orders to the lake at 9:00", ("sync", "orders", "orders_datalake")),
         ("check inventory for negative stock every day at 6:30", ("validate", "inventory", "inventory")),
+        ("校验库存是否有负数或缺失的SKU", ("validate", "库存", "inventory")),
+        ("Audit logs are synced to the lake at 2:00 daily", ("sync", "Audit logs", "audit_logs_datalake")),
+        ("orders (data lake): sync daily at 9:00", ("sync", "orders", "orders_datalake")),
+        ("订单→数仓，每日2点", ("sync", "订单", "orders_warehouse")),
+        ("同步｜订单｜数据湖", ("sync", "订单", "orders_datalake")),
+        ("Ops wants the inventory validated every day at 6:30", ("validate", "inventory", "inventory")),
+        ("用汇率补全订单", ("enrich", "订单", "orders")),
+        ("② 校验订单的完整性", ("validate", "订单", "orders")),
     ],
 )
 def test_statement_becomes_its_triple(rules: RulesRecogniser, text: str, triple: tuple[str, str, str]) -> None:
@@ -97,6 +105,13 @@ def test_register_does_not_matter(rules: RulesRecogniser, text: str, cron: str) 
         "取消每天9点同步用户订单",
         "last year we synced orders daily at 9:00",
         "the orders sync breaks every Monday at 9:00",
+        "fetch orders at least every hour",
+        "sync orders to the lake daily at 9:00 for two weeks",
+        "sync orders to the lake or the warehouse daily at 9:00",
+        "每天9点同步订单到数仓的计划已取消",
+        "Syncing orders to the warehouse at 9:00 every day failed",
+        "As 9am is when work begins, sync orders daily at 8:00",
+        "orders -> nowhere known, daily at 9:00",
     ],
 )
 def test_half_understood_statement_is_refused_rather_than_half_mapped(rules: RulesRecogniser, text: str) -> None:
