@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prefect import task
 
+from kickwheel.embedding.open_adapter import open_embedder
 from kickwheel.lineage import starting_rows
 from kickwheel.seeding.carried_rows import carried_rows
 from kickwheel.seeding.rounds import RoundOutcome, SeedingInputs, run_round
@@ -41,6 +42,7 @@ def assemble(place: Place, teacher: Endpoint, run: RunRecorder) -> SeedSet:
 
 
 def _inputs(place: Place) -> SeedingInputs:
+    seeding = place.settings.seeding
     domain, before = place.domain, starting_rows(place.settings, place.domain, place.lap)
     seeds, answers = domain.rows("seeds"), {row.id: row for row in domain.rows("review")}
     if before:
@@ -54,6 +56,7 @@ def _inputs(place: Place) -> SeedingInputs:
         answers=answers,
         folder=place.work("seeding"),
         label_log=place.label_log,
-        settings=place.settings.seeding,
+        settings=seeding,
         seed=place.settings.seed,
+        embedder=open_embedder(seeding.embedder, place.settings.home) if seeding.strategy == "diversity" else None,
     )

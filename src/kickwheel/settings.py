@@ -93,8 +93,12 @@ class SeedingSettings(Group):
     rounds: int = Field(default=2, ge=1, description="Rounds of acquisition and labelling in a lap")
     per_round: int = Field(default=40, ge=1, description="Pool rows sent to the teacher in a round")
     entropy_weight: float = Field(default=0.5, ge=0, le=1, description="Joint score: weight of entropy; margin has the rest")
-    strategy: Literal["joint", "entropy", "margin", "random"] = Field(
-        default="joint", description="What makes a pool row worth a label; random is the control"
+    strategy: Literal["joint", "entropy", "margin", "slots", "balanced", "diversity", "random"] = Field(
+        default="joint", description="What makes a pool row worth a label (docs/acquisition.md); random is the control"
+    )
+    embedder: str = Field(
+        default="ngrams",
+        description="What diversity compares rows by: ngrams, or an encoder (package:all-minilm-l6-v2, a folder, a hub id)",
     )
     audit_share: float = Field(default=0.1, ge=0, le=1, description="Share of a round drawn blindly from the rest of the pool")
     few_shot: int = Field(default=6, ge=0, description="Labelled examples in the teacher's prompt")

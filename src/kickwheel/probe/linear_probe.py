@@ -72,6 +72,10 @@ class Probe:
         )
         return probabilities
 
+    def span_uncertainty(self, texts: Sequence[str], intents: Sequence[str]) -> NDArray[np.float64]:
+        """How unsure the probe is of each text's slots, given its intent; see :meth:`SlotTagger.uncertainty`."""
+        return self._slots.uncertainty(texts, intents)
+
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
         """One frame a text, in order; confidence is the probability of the intent."""
         table = self.probabilities(texts)

@@ -54,6 +54,31 @@ class SlotTagger:
             for (text, intent), found, table in zip(pairs, tokens, scores, strict=True)
         ]
 
+    def uncertainty(self, texts: Sequence[str], intents: Sequence[str]) -> NDArray[np.float64]:
+        """How unsure the tagger is of each text's slots, in [0, 1]: as much as of the span, or of the missed span, that it is
+        least sure of. 0 where the intent has no slots.
+
+        A span is as sure as the geometric mean of its tags' probabilities; a token outside, as O is.
+        """
+        pairs = list(zip(texts, intents, strict=True))
+        tokens = [tokenize(text) if self._slots.get(intent) else [] for text, intent in pairs]
+        scores = self._scores([self._features(found, intent) for found, (_, intent) in zip(tokens, pairs, strict=True)])
+        return np.array(
+            [self._least_sure(intent, table) if len(table) else 0.0 for intent, table in zip(intents, scores, strict=True)]
+        )
+
+    def _least_sure(self, intent: str, table: NDArray[np.float64]) -> float:
+        tags, scores = self._allowed(intent, table)
+        logs = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+        path = _best_path(scores, tags)
+        runs: list[list[float]] = []
+        for i, tag in enumerate(path):
+            if tags[tag].startswith("I-") and runs:
+                runs[-1].append(logs[i, tag])
+            else:
+                runs.append([logs[i, tag]])
+        return float(1.0 - np.exp(min(np.mean(run) for run in runs)))
+
     def _scores(self, features: Sequence[list[list[str]]]) -> list[NDArray[np.float64]]:
         """Log-probabilities of tags, (tokens, tags) a text; scored in one go, since a call costs more than a text."""
         every = [one for text in features for one in text]
@@ -62,11 +87,15 @@ class SlotTagger:
         table = np.log(self._model.predict_proba(self._hasher.transform(every)) + 1e-9)
         return np.split(table, np.cumsum([len(text) for text in features])[:-1])
 
-    def _slots_in(self, text: str, intent: str, tokens: Sequence[Token], table: NDArray[np.float64]) -> tuple[Slot, ...]:
+    def _allowed(self, intent: str, table: NDArray[np.float64]) -> tuple[list[str], NDArray[np.float64]]:
+        """The tags, and scores in which those that the intent does not have are impossible."""
         tags = [str(tag) for tag in self._model.classes_] if self._model else []
         allowed = {OUTSIDE, *(f"{part}-{name}" for name in self._slots[intent] for part in "BI")}
         cost = np.array([_OUTSIDE_COST if tag == OUTSIDE else 0.0 for tag in tags])
-        scores = np.where([tag in allowed for tag in tags], table - cost, _IMPOSSIBLE)
+        return tags, np.where([tag in allowed for tag in tags], table - cost, _IMPOSSIBLE)
+
+    def _slots_in(self, text: str, intent: str, tokens: Sequence[Token], table: NDArray[np.float64]) -> tuple[Slot, ...]:
+        tags, scores = self._allowed(intent, table)
         path = _best_path(scores, tags)
         return _spans(text, tokens, [tags[k] for k in path], scores[range(len(path)), path])
 

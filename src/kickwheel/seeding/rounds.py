@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
+from kickwheel.embedding import Embedder
 from kickwheel.errors import StageInputMissing
 from kickwheel.evaluation import evaluate
 from kickwheel.inference.ports import ChatClient
 from kickwheel.probe import Probe
-from kickwheel.seeding.acquisition import STRATEGIES, select
+from kickwheel.seeding.acquisition import select
 from kickwheel.seeding.label_log import LabelLog
+from kickwheel.seeding.probed_pool import probed_pool
 from kickwheel.seeding.review_queue import ReviewItem, ReviewQueue, settle
 from kickwheel.seeding.self_label import SelfLabeller, TeacherLabel
 from kickwheel.seeding.sorting import sort_labels
@@ -42,6 +44,7 @@ class SeedingInputs:
         answers: a reviewer's labelled rows by id, as far as there are any.
         folder: where the rounds are written; one folder, one set of inputs.
         label_log: log of teacher calls; may be shared by all laps of a domain.
+        embedder: for the strategy that compares rows.
     """
 
     catalog: TaskCatalog
@@ -53,6 +56,7 @@ class SeedingInputs:
     label_log: Path
     settings: SeedingSettings
     seed: int
+    embedder: Embedder | None = None
 
 
 class RoundOutcome(Contract):
@@ -96,7 +100,7 @@ def run_round(
     pool = [row for row in inputs.pool if row.id not in settled]
 
     probe = _fit(inputs, labelled)
-    chosen = _choose(inputs, number, probe, pool)
+    chosen = _choose(inputs, number, probe, labelled, pool)
     guesses = probe.predict([row.text for row in chosen])
     labels = _ask(inputs, teacher, labelled, chosen, max_concurrency, sleep, progress)
     sorting = sort_labels(inputs.catalog, number, chosen, guesses, labels)
@@ -164,19 +168,18 @@ def _fit(inputs: SeedingInputs, rows: Sequence[Utterance]) -> Probe:
     return Probe.fit(rows, seed=inputs.seed, vocabulary_texts=[row.text for row in inputs.pool])
 
 
-def _choose(inputs: SeedingInputs, number: int, probe: Probe, pool: Sequence[Utterance]) -> list[Utterance]:
+def _choose(
+    inputs: SeedingInputs, number: int, probe: Probe, labelled: Sequence[Utterance], pool: Sequence[Utterance]
+) -> list[Utterance]:
     if not pool:
         return []
-    probabilities = probe.probabilities([row.text for row in pool])
-    rng = np.random.default_rng([inputs.seed, number])
-    score = STRATEGIES[inputs.settings.strategy]
     ids = select(
-        [row.id for row in pool],
-        score(probabilities, entropy_weight=inputs.settings.entropy_weight, rng=rng),
+        probed_pool(probe, pool, labelled, settings=inputs.settings, embedder=inputs.embedder),
         inputs.settings.per_round,
-        predicted=[probe.classes[i] for i in probabilities.argmax(axis=1)],
+        strategy=inputs.settings.strategy,
+        entropy_weight=inputs.settings.entropy_weight,
         audit_share=inputs.settings.audit_share,
-        rng=rng,
+        rng=np.random.default_rng([inputs.seed, number]),
     )
     by_id = {row.id: row for row in pool}
     return [by_id[row_id] for row_id in ids]

@@ -1,0 +1,89 @@
+"""Logistic regression on vectors of texts, and one round of self-training on the texts that nobody has labelled."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from kickwheel.errors import StageFailed
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class SelfTraining:
+    """How far a probe believes itself.
+
+    Args:
+        strength: C of the logistic regression; larger fits the labelled rows more closely.
+        threshold: probability from which an unlabelled row is taken with the intent that the probe gives it.
+        weight: of such a row, beside 1 of a labelled one. 0: no self-training.
+    """
+
+    strength: float = 20.0
+    threshold: float = 0.45
+    weight: float = 0.5
+
+
+@dataclass(frozen=True)
+class EmbeddingProbe:
+    """Weights (dimensions, intents) and biases (intents); columns are indices of intents."""
+
+    weights: NDArray[np.float64]
+    biases: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls, vectors: Vectors, intents: Sequence[int], *, count: int, unlabelled: Vectors | None = None, plan: SelfTraining
+    ) -> Self:
+        """Fit on labelled vectors; with ``unlabelled`` ones, again on those that it is sure of.
+
+        Args:
+            intents: of each vector, from 0 to ``count`` - 1. An intent without a row gets a probability of (almost) 0.
+
+        Raises:
+            StageFailed: no row is labelled.
+        """
+        if not len(intents):
+            raise StageFailed("the probe needs at least one labelled row, and there is none")
+        targets = np.asarray(intents)
+        probe = cls._regress(vectors, targets, np.ones(len(targets)), count, plan.strength)
+        if unlabelled is None or not len(unlabelled) or not plan.weight:
+            return probe
+        table = probe.probabilities(unlabelled)
+        sure = table.max(axis=1) >= plan.threshold
+        every = np.concatenate([vectors, unlabelled[sure]])
+        weights = np.concatenate([np.ones(len(targets)), np.full(int(sure.sum()), plan.weight)])
+        return cls._regress(every, np.concatenate([targets, table[sure].argmax(axis=1)]), weights, count, plan.strength)
+
+    @classmethod
+    def _regress(cls, vectors: Vectors, targets: NDArray[np.intp], weights: Vectors, count: int, strength: float) -> Self:
+        classes = np.unique(targets)
+        table, biases = np.zeros((vectors.shape[1], count)), np.full(count, -30.0)
+        if len(classes) == 1:
+            biases[classes] = 0.0
+            return cls(table, biases)
+        model = LogisticRegression(C=strength, max_iter=100, tol=1e-3)
+        with warnings.catch_warnings():
+            # A hundred steps are enough: the last ones move no prediction.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(vectors, targets, sample_weight=weights)
+        if len(classes) == 2:  # scikit-learn keeps one column for two classes
+            table[:, classes[1]], biases[classes] = model.coef_[0], (0.0, float(model.intercept_[0]))
+        else:
+            table[:, classes], biases[classes] = model.coef_.T, model.intercept_
+        return cls(table, biases)
+
+    def probabilities(self, vectors: Vectors) -> NDArray[np.float64]:
+        """(rows, intents), rows sum to 1."""
+        logits = vectors @ self.weights.astype(vectors.dtype) + self.biases.astype(vectors.dtype)
+        logits -= logits.max(axis=1, keepdims=True)
+        table: NDArray[np.float64] = np.exp(logits.astype(np.float64))
+        return table / table.sum(axis=1, keepdims=True)
