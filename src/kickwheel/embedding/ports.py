@@ -25,5 +25,5 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """(texts, dimensions), in order; every row has length 1, that of a text without any feature is 0."""
+        """(texts, dimensions), in order; every row has length 1."""
         ...

@@ -31,6 +31,9 @@ class EncoderPlan:
         head_rate: the head learns this many times faster than the encoder.
         labelled_share: of each batch, while there are unlabelled rows.
         max_tokens: of a text; the rest is not read.
+        frozen_words: whether the word vectors stay as they are: half of a small encoder's weights, and most of a step's cost
+            beside its matrix products.
+        frozen_layers: of the lowest layers, stay as they are.
         lora_rank: 0 trains the whole encoder; else LoRA matrices of this rank on the attention.
     """
 
@@ -42,6 +45,8 @@ class EncoderPlan:
     max_tokens: int = 48
     warmup_share: float = 0.1
     weight_decay: float = 0.01
+    frozen_words: bool = True
+    frozen_layers: int = 0
     lora_rank: int = 0
     seed: int = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,11 +115,20 @@ class EncoderClassifier:
 
 def _trainable(encoder: Any, plan: EncoderPlan) -> Any:
     if not plan.lora_rank:
+        for name, parameter in encoder.named_parameters():
+            if (name.startswith("embeddings.") and plan.frozen_words) or _layer(name) < plan.frozen_layers:
+                parameter.requires_grad_(False)
         return encoder
     from peft import LoraConfig, get_peft_model
 
     shape = LoraConfig(r=plan.lora_rank, lora_alpha=2 * plan.lora_rank, target_modules=["query", "value"], lora_dropout=0.05)
     return get_peft_model(encoder, shape)
+
+
+def _layer(name: str) -> float:
+    """Number of the layer that a parameter such as ``encoder.layer.3.output.dense.weight`` belongs to; infinite without one."""
+    found = re.search(r"(?:^|\.)layers?\.(\d+)\.", name)
+    return int(found.group(1)) if found else math.inf
 
 
 def _linear(head: Head, encoder: Any) -> torch.nn.Linear:

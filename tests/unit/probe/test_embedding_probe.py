@@ -40,13 +40,16 @@ def test_one_or_two_intents_are_enough(intents: list[int]) -> None:
 
 
 def test_unlabelled_rows_help_and_only_where_they_have_weight() -> None:
-    vectors, intents = cloud(3, seed=1)
-    pool, _ = cloud(600, seed=2)
-    alone = EmbeddingProbe.fit(vectors, intents.tolist(), count=3, plan=PLAN)
-    helped = EmbeddingProbe.fit(vectors, intents.tolist(), count=3, unlabelled=pool, plan=PLAN)
-    without = EmbeddingProbe.fit(vectors, intents.tolist(), count=3, unlabelled=pool, plan=SelfTraining(weight=0))
-    assert right(helped) > right(alone) + 0.02
-    assert without.weights.tolist() == alone.weights.tolist()
+    gains = []
+    for seed in range(6):
+        vectors, intents = cloud(3, seed)
+        pool, _ = cloud(600, seed + 20)
+        alone = EmbeddingProbe.fit(vectors, intents.tolist(), count=3, plan=PLAN)
+        helped = EmbeddingProbe.fit(vectors, intents.tolist(), count=3, unlabelled=pool, plan=PLAN)
+        without = EmbeddingProbe.fit(vectors, intents.tolist(), count=3, unlabelled=pool, plan=SelfTraining(weight=0))
+        assert without.weights.tolist() == alone.weights.tolist()
+        gains.append(right(helped) - right(alone))
+    assert min(gains) > 0
 
 
 def test_nothing_labelled_is_told() -> None:
