@@ -1,8 +1,9 @@
 """Which weight of entropy in the joint score: ``python -m benchmarks.joint_weight --data DIR [--embedder ngrams]``.
 
 Cross-validation on labelled rows alone: those of ``DIR/seeds.jsonl`` (a domain) or ``DIR/train_10`` (a few-shot folder). For
-each fold the rows of the others play the pool: two an intent are labelled, three rounds of a tenth of the pool are acquired, and the probe is measured on the fold after each. Prints one JSON object: for each weight the mean accuracy over
-rounds, folds and repetitions, and its paired difference from the best weight with the standard error of that.
+each fold the rows of the others play the pool: two an intent are labelled, three rounds of a tenth of the pool are acquired,
+and the probe is measured on the fold after each. Prints one JSON object: for each weight the mean accuracy over rounds, folds
+and repetitions, and its paired difference from the best weight with the standard error of that.
 """
 
 from __future__ import annotations
