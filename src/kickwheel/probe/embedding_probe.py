@@ -64,7 +64,9 @@ class EmbeddingProbe:
         return cls._regress(every, np.concatenate([targets, table[sure].argmax(axis=1)]), weights, count, plan.strength)
 
     @classmethod
-    def _regress(cls, vectors: Vectors, targets: NDArray[np.intp], weights: Vectors, count: int, strength: float) -> Self:
+    def _regress(
+        cls, vectors: Vectors, targets: NDArray[np.intp], weights: NDArray[np.float64], count: int, strength: float
+    ) -> Self:
         classes = np.unique(targets)
         table, biases = np.zeros((vectors.shape[1], count)), np.full(count, -30.0)
         if len(classes) == 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from kickwheel.errors import StageFailed
 
 Scores = NDArray[np.float64]
-Table = NDArray[np.floating]
+Table = NDArray[np.floating[Any]]
 """(rows, intents) probabilities, float32 or float64."""
 
 
