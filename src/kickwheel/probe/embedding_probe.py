@@ -87,5 +87,5 @@ class EmbeddingProbe:
         """(rows, intents), rows sum to 1."""
         logits = vectors @ self.weights.astype(vectors.dtype) + self.biases.astype(vectors.dtype)
         logits -= logits.max(axis=1, keepdims=True)
-        table: NDArray[np.float64] = np.exp(logits.astype(np.float64))
-        return table / table.sum(axis=1, keepdims=True)
+        table = np.exp(logits.astype(np.float64))
+        return np.asarray(table / table.sum(axis=1, keepdims=True))

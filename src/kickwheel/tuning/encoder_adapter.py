@@ -68,7 +68,7 @@ class TorchEncoderTrainer:
             if not math.isfinite(loss.item()):
                 raise StageFailed(f"the loss of step {step} is {loss.item()}: lower the learning rate {plan.learning_rate:g}")
             optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_([*body, *head], 1.0)
             optimizer.step()
             rate.step()
