@@ -21,6 +21,7 @@ from kickwheel.intent.normal_text import comparable
 from kickwheel.intent.slot_values import told
 from kickwheel.registry.journal import refuse_pending
 from kickwheel.registry.published import published_versions
+from kickwheel.text_file import read_text
 from kickwheel.yaml_document import YamlProblems
 from schemas.feedback import FeedbackCase
 from schemas.frame import OUT_OF_SCOPE, Frame
@@ -121,9 +122,9 @@ def _rows(path: Path, kind: type[Row], problems: list[InputError]) -> Numbered[R
     """Rows with line numbers; what does not hold goes to ``problems``, every field of it."""
     rows: Numbered[Row] = []
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        problems.append(DomainError(f"not UTF-8: {error.reason} at byte {error.start}", file=path))
+        text = read_text(path)
+    except InputError as error:
+        problems.append(error)
         return rows
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -249,7 +250,11 @@ def _review_problems(domain: Domain, rows: dict[Split, Numbered[Utterance]]) -> 
 
 
 def _knowledge_problems(path: Path) -> Iterator[InputError]:
-    lines = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
+    try:
+        lines = list(csv.reader(io.StringIO(read_text(path))))
+    except InputError as error:
+        yield error
+        return
     header = ["subject", "relation", "object"]
     if not lines or lines[0] != header:
         yield DomainError(f"expected the header {','.join(header)}", file=path, line=1)

@@ -21,6 +21,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kickwheel.errors import InputError, StageFailed, StageInputMissing
+from kickwheel.text_file import not_utf8
 from schemas.base import DataRef, FolderRef
 from schemas.lap import STAGES, Stage
 
@@ -91,11 +92,18 @@ def read_jsonl(path: Path, kind: type[Row]) -> list[Row]:
 
 
 def iterate_jsonl(path: Path, kind: type[Row]) -> Iterator[tuple[int, Row]]:
-    """Rows with their line numbers, from 1. Blank lines are passed over."""
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                yield number, parse_row(line, kind, path, number)
+    """Rows with their line numbers, from 1. Blank lines are passed over.
+
+    Raises:
+        InputError: not UTF-8, or a line does not hold.
+    """
+    with path.open(encoding="utf-8-sig") as file:
+        try:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, parse_row(line, kind, path, number)
+        except UnicodeDecodeError as error:
+            raise not_utf8(path, error) from error
 
 
 def parse_row(line: str, kind: type[Row], path: Path, number: int) -> Row:

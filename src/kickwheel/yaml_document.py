@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from kickwheel.errors import InputError
+from kickwheel.text_file import read_text
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -30,11 +31,15 @@ def read_yaml(path: Path, kind: type[Model]) -> Model:
     """Read a file.
 
     Raises:
-        YamlProblems: missing, no YAML, keys twice, or values that the contract refuses.
+        YamlProblems: missing, not UTF-8, no YAML, keys twice, or values that the contract refuses.
     """
     if not path.is_file():
         raise YamlProblems([InputError("there is no such file", file=path)])
-    return parse_yaml(path.read_text(encoding="utf-8"), kind, file=path)
+    try:
+        text = read_text(path)
+    except InputError as error:
+        raise YamlProblems([error]) from error
+    return parse_yaml(text, kind, file=path)
 
 
 def parse_yaml(text: str, kind: type[Model], *, file: Path | str, first_line: int = 1) -> Model:
@@ -75,7 +80,7 @@ def parse_yaml(text: str, kind: type[Model], *, file: Path | str, first_line: in
 
 def line_of(file: Path, place: tuple[str, ...]) -> int | None:
     """Line of a key of a YAML file that holds, or of the innermost part of its place that stands there."""
-    tree = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    tree = yaml.compose(read_text(file), Loader=yaml.SafeLoader)
     return _nearest({path: line + 1 for path, line in _key_lines(tree, ())}, place)
 
 

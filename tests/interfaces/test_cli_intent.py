@@ -103,8 +103,8 @@ def test_table_is_for_people(statements: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["none.md"], 1, "no such document"),
-        (["--zone", "CST", "-"], 1, "ambiguous"),
+        (["none.md"], 2, "no such document"),
+        (["--zone", "CST", "-"], 2, "ambiguous"),
         (["--now", "soon", "-"], 2, "ISO 8601"),
         (["--cron-format", "quartz", "-"], 2, "quartz"),
     ],
@@ -113,6 +113,14 @@ def test_usage_errors_are_clear(arguments: list[str], code: int, told: str) -> N
     result = runner.invoke(app, ["intent", "map", *arguments], input="")
     assert result.exit_code == code
     assert told in result.stderr
+
+
+def test_pipe_may_begin_with_a_byte_order_mark_and_must_be_utf8() -> None:
+    [line] = lines(runner.invoke(app, ["intent", "map", "--zone", "UTC", "-"], input="\ufeff每日9点同步订单\n"))
+    assert (line["status"], line["quote"]) == ("mapped", "每日9点同步订单")
+    refused = runner.invoke(app, ["intent", "map", "--zone", "UTC", "-"], input="每日9点同步订单".encode("gbk"))
+    assert refused.exit_code == 2
+    assert "not UTF-8" in refused.stderr
 
 
 def test_mapping_table_of_the_example_passes() -> None:
@@ -178,12 +186,12 @@ def test_llm_without_a_model_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("KICKWHEEL_TEACHER__BASE_URL", raising=False)
     for command in (["map", "-"], ["check", str(ROOT / "examples" / "dataops")]):
         result = runner.invoke(app, ["intent", *command, "--recogniser", "llm"], input=HAUL)
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert "KICKWHEEL_TEACHER__BASE_URL" in result.stderr
 
 
 def test_model_that_refuses_ends_the_command_with_the_way_out(reading_model: FakeModelServer) -> None:
     reading_model.failures.append(Failure(status=401))
     result = runner.invoke(app, ["intent", "map", "--zone", "UTC", "-"], input=HAUL)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "--recogniser rules" in result.stderr

@@ -72,7 +72,7 @@ def test_map_that_does_not_hold_names_every_problem(domain: Path) -> None:
     path = domain / "migration.yaml"
     path.write_text("rename: {sync_orders: a, fetch_api_logs: b}\n", encoding="utf-8")
     result = runner.invoke(app, ["intent", "migrate", str(domain), str(path)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "no intent 'a'" in result.stderr
     assert "no intent 'b'" in result.stderr
 
@@ -80,7 +80,7 @@ def test_map_that_does_not_hold_names_every_problem(domain: Path) -> None:
 @pytest.mark.parametrize("command", [["diff"], ["publish"], ["migrate", "map.yaml"]])
 def test_folder_without_a_domain_is_told(tmp_path: Path, command: list[str]) -> None:
     result = runner.invoke(app, ["intent", command[0], str(tmp_path), *command[1:]])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "no domain" in result.stderr
 
 
@@ -88,7 +88,7 @@ def test_text_prints_a_document_as_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text("<h1>需求</h1><p>每日9点同步用户订单</p>", encoding="utf-8")
     assert runner.invoke(app, ["intent", "text", str(path)]).stdout == "# 需求\n\n每日9点同步用户订单\n"
-    assert runner.invoke(app, ["intent", "text", str(tmp_path / "none.md")]).exit_code == 1
+    assert runner.invoke(app, ["intent", "text", str(tmp_path / "none.md")]).exit_code == 2
     [line] = runner.invoke(app, ["intent", "map", "--zone", "UTC", str(path)]).stdout.splitlines()
     assert (json.loads(line)["line"], json.loads(line)["quote"]) == (3, "每日9点同步用户订单")
 

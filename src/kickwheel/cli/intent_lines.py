@@ -56,7 +56,7 @@ def _catalog(file: Path, options: MapOptions, stdin: TextIO) -> TaskCatalog:
     """Tasks of a file by the name, zone, glossary and settings of the domain that it is or lies in, else by none's."""
     domain = _domain_around(file)
     if file == STDIN:
-        documents = [parse_document(stdin.read(), "-", markdown=False)]
+        documents = [parse_document(_piped(stdin), "-", markdown=False)]
     elif domain and file.is_dir():
         documents = [read_document(path) for path in domain.requirement_files]
     else:
@@ -79,6 +79,20 @@ def _catalog(file: Path, options: MapOptions, stdin: TextIO) -> TaskCatalog:
             recogniser=recogniser,
             min_interval_minutes=settings.intent.min_interval_minutes,
         )
+
+
+def _piped(stdin: TextIO) -> str:
+    """Text from a pipe.
+
+    Raises:
+        InputError: it is not UTF-8: Python hands undecodable bytes on as lone surrogates, or refuses, as the locale says.
+    """
+    try:
+        text = stdin.read().removeprefix("\ufeff")
+        text.encode()
+    except UnicodeError as error:
+        raise InputError("not UTF-8: pipe it through iconv first", file=STDIN) from error
+    return text
 
 
 def _domain_around(file: Path) -> Domain | None:

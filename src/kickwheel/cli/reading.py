@@ -15,20 +15,28 @@ from kickwheel.errors import InputError, ServiceError
 @contextmanager
 def reading_progress() -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that draws a bar on stderr, if it is ever called."""
-    with Progress(console=messages(), transient=True) as bar:
-        reading = bar.add_task("statements that the model has read", visible=False)
-        yield lambda done, total: bar.update(reading, completed=done, total=total, visible=True)
+    bar = Progress(console=messages(), transient=True)
+    reading = bar.add_task("statements that the model has read")
+
+    def show(done: int, total: int) -> None:
+        bar.start()
+        bar.update(reading, completed=done, total=total)
+
+    try:
+        yield show
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Bad input and a model that does not answer end the command with exit code 1."""
+    """Bad input and a model that does not answer end the command as everywhere: with exit code 2, so that 1 is a result."""
     try:
         yield
     except InputError as error:
-        fail(error)
-        raise typer.Exit(1) from None
+        raise typer.Exit(fail(error)) from None
     except ServiceError as error:
-        fail(error)
+        code = fail(error)
         messages().print("--recogniser rules reads without a model")
-        raise typer.Exit(1) from None
+        raise typer.Exit(code) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from kickwheel.errors import InputError
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.normal_text import comparable
+from kickwheel.text_file import read_text
 
 HOPS = 2
 """Edges between what is named and the far end of a fact (F6)."""
@@ -33,19 +35,17 @@ def read_facts(path: Path | None) -> tuple[Fact, ...]:
     """Facts of ``knowledge.csv`` in file order; none without a file.
 
     Raises:
-        InputError: a line has not three cells.
+        InputError: it is not UTF-8, or a line has not three cells.
     """
     if path is None:
         return ()
     facts = []
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = csv.reader(file)
-        next(lines, None)
-        for cells in filter(None, lines):
-            if len(cells) != 3:
-                raise InputError("expected three cells: subject,relation,object", file=path, line=lines.line_num)
-            fact = Fact(*(" ".join(cell.split()) for cell in cells))
-            facts.append(fact)
+    lines = csv.reader(io.StringIO(read_text(path)))
+    next(lines, None)
+    for cells in filter(None, lines):
+        if len(cells) != 3:
+            raise InputError("expected three cells: subject,relation,object", file=path, line=lines.line_num)
+        facts.append(Fact(*(" ".join(cell.split()) for cell in cells)))
     return tuple(facts)
 
 

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from kickwheel.domain_folder import Domain
 from kickwheel.errors import InputError
+from kickwheel.text_file import not_utf8
 from schemas.frame import Frame, Slot
 from schemas.registry import LabelFile
 
@@ -56,7 +57,7 @@ def read_lines(path: Path, split: LabelFile) -> list[LabelledLine]:
     try:
         lines = path.read_bytes().decode().split("\n")  # not read_text: other line ends are to stay as they are
     except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", file=path) from error
+        raise not_utf8(path, error) from error
     if lines[-1] == "":
         lines.pop()
     return [parse_line(line, split, path, number) for number, line in enumerate(lines, start=1)]
