@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from kickwheel.errors import InputError
+from kickwheel.intent.asides import doubts
 from kickwheel.intent.documents import Document, Statement, read_document
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.phrasing_lines import read_phrasings
@@ -70,13 +71,22 @@ def map_documents(
     """As :func:`map_requirements`, from documents that were read."""
     mapper = _Mapper(domain, zone, recogniser, min_interval_minutes, versions or {})
     recogniser.prepare([_text(statement) for document in documents for statement in document.statements])
-    found = [
-        outcome
-        for document in documents
-        for statement in document.statements
-        for outcome in mapper.outcomes(document, statement)
-    ]
+    found = [outcome for document in documents for outcome in _outcomes(document, mapper)]
     return _settled(domain, found)
+
+
+def _outcomes(document: Document, mapper: _Mapper) -> Iterator[TaskSchema | Rejection]:
+    """Tasks and rejections of a document, the tasks flagged where something beside their statement bounds them."""
+    found = [mapper.outcomes(document, statement) for statement in document.statements]
+    mapped = [any(isinstance(outcome, TaskSchema) for outcome in outcomes) for outcomes in found]
+    doubtful = doubts(document.statements, mapped)
+    for index, outcomes in enumerate(found):
+        for outcome in outcomes:
+            yield _flagged(outcome, doubtful[index]) if index in doubtful and isinstance(outcome, TaskSchema) else outcome
+
+
+def _flagged(task: TaskSchema, doubt: str) -> TaskSchema:
+    return task.model_copy(update={"flag": "; ".join(filter(None, (task.flag, doubt)))})
 
 
 def task_id(domain: str, action: str, target: str, qualifier: str = "") -> uuid.UUID:
@@ -176,6 +186,9 @@ class _Mapper:
         own = statement.fields.get("zone")
         if own and (problem := zone_problem(own.value)):
             raise TimeRefused(problem, "ambiguous_zone")
+        if own and found.time.zone not in (None, own.value):
+            problem = f"The statement says {found.time.zone}, and line {own.line} says {own.value}: which of the zones counts?"
+            raise TimeRefused(problem, "contradiction")
         if found.time.when is None:
             return None
         zone = found.time.zone or (own.value if own else None) or document.front.zone or self.zone

@@ -13,7 +13,7 @@ _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 
 
 def word_to_markdown(path: Path) -> str:
-    """A document's text as it reads with all tracked changes accepted.
+    """A document's text as it reads with all tracked changes accepted, without what is struck out.
 
     Raises:
         InputError: encrypted, an old .doc, or no Word document.
@@ -25,7 +25,9 @@ def word_to_markdown(path: Path) -> str:
             raise InputError("encrypted, or a .doc of old: save it as .docx without a password", file=path)
         file.seek(0)
         try:
-            html: str = mammoth.convert_to_html(file, convert_image=mammoth.images.img_element(lambda _: {"src": ""})).value
+            html: str = mammoth.convert_to_html(
+                file, style_map="strike => s", convert_image=mammoth.images.img_element(lambda _: {"src": ""})
+            ).value
         except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
             raise InputError(f"no Word document: {error}", file=path) from error
     return html_to_markdown(html)

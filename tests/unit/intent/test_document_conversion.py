@@ -18,6 +18,7 @@ from tests.unit.intent.tiny_documents import (
     heading,
     paragraph,
     ruled_table,
+    struck_out,
     table,
     text_at,
     write_docx,
@@ -184,6 +185,26 @@ def test_html_is_read_in_the_encoding_that_it_declares(tmp_path: Path) -> None:
     text = '<html><head><meta charset="gb2312"></head><body><p>每日9点同步用户订单</p></body></html>'
     path.write_bytes(text.encode("gb2312"))
     assert quotes(read_document(path)) == ["每日9点同步用户订单"]
+
+
+def test_page_that_declares_gb2312_may_hold_characters_that_came_later(tmp_path: Path) -> None:
+    path = tmp_path / "a.htm"
+    path.write_bytes('<meta charset="gb2312"><p>每日9点同步朱镕的订单</p>'.encode("gbk"))
+    assert quotes(read_document(path)) == ["每日9点同步朱镕的订单"]
+
+
+def test_what_is_struck_out_is_not_read(tmp_path: Path) -> None:
+    docx = write_docx(tmp_path / "a.docx", struck_out("每日9点同步用户订单"), paragraph("每日10点同步用户订单"))
+    page = tmp_path / "a.html"
+    page.write_text(
+        "<p><del>每日9点</del>每日10点同步用户订单</p><p><s>A</s><strike>B</strike></p>"
+        '<p style="text-decoration: line-through">C</p>',
+        encoding="utf-8",
+    )
+    note = tmp_path / "a.md"
+    note.write_text("~~每日9点~~每日10点同步用户订单\n\n- ~~每日*9点*校验`库存`~~\n", encoding="utf-8")
+    for path in (docx, page, note):
+        assert quotes(read_document(path)) == ["每日10点同步用户订单"], path
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,26 @@ def test_statements_are_found_in_prose_lists_and_tables_with_their_lines() -> No
     ]
 
 
+def test_columns_of_time_hold_for_each_sentence_of_a_row_and_are_joined_where_there_are_two() -> None:
+    text = "| 需求 | 频率 | 时间 | 意图 |\n|---|---|---|---|\n| 归档日志。校验库存 | 每周一 | 9点 | check_stock |\n"
+    logs, stock = markdown(text).statements
+    assert (logs.fields["schedule"].value, stock.fields["schedule"].value) == ("每周一, 9点", "每周一, 9点")
+    assert ("intent" in logs.fields, "intent" in stock.fields) == (False, True)
+
+
+def test_statement_knows_the_one_that_it_stands_below() -> None:
+    text = "A. B.\n\n- C\n  - D\n  - E. F\n- G\n\nH\n\n| 需求 |\n|---|\n| I |\n"
+    found = [(statement.quote, statement.above) for statement in markdown(text).statements]
+    assert found == [
+        ("A", None), ("B", 0), ("C", 1), ("D", 2), ("E", 2), ("F", 4), ("G", 1), ("H", None), ("I", None),
+    ]  # fmt: skip
+
+
+def test_cells_that_no_column_name_explains_are_kept() -> None:
+    [beside] = markdown("| 需求 | 备注 |\n|---|---|\n| 校验库存 | 周末不执行 |\n").statements
+    assert (beside.quote, beside.unread) == ("校验库存", ("周末不执行",))
+
+
 def test_lines_below_a_statement_and_columns_beside_it_say_more_about_it() -> None:
     by_quote = {statement.quote: statement.fields for statement in markdown(MARKDOWN).statements}
     orders = by_quote["Sync the orders to the lake daily at 9:00"]

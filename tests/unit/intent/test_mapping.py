@@ -48,6 +48,14 @@ def test_task_keeps_phrasings_and_patterns(tmp_path: Path) -> None:
     assert [(slot.name, slot.pattern) for slot in task.slots] == [("sku", r"[A-Z]{3}-\d+")]
 
 
+def test_zone_of_the_statement_and_one_beside_it_contradict(tmp_path: Path) -> None:
+    text = "- 每日北京时间9点同步用户订单\n  - 时区：Europe/Berlin\n"
+    catalog = mapped(tmp_path, text)
+    assert (catalog.tasks, reasons(catalog)) == ((), ["contradiction"])
+    assert "Asia/Shanghai" in catalog.rejections[0].question
+    assert only(mapped(tmp_path, text.replace("Europe/Berlin", "Asia/Shanghai"))).schedule
+
+
 def test_intent_is_action_and_target_where_none_is_named(tmp_path: Path) -> None:
     task = only(mapped(tmp_path, "每日9点同步用户订单至数据湖"))
     assert (task.intent, task.description) == ("sync_orders_datalake", "每日9点同步用户订单至数据湖")
@@ -68,7 +76,7 @@ def test_answer_does_not_depend_on_the_clock(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "zone"),
     [
-        ("每日9点同步用户订单（纽约时间）\n时区：Asia/Tokyo", "America/New_York"),
+        ("每日9点同步用户订单（纽约时间）", "America/New_York"),
         ("每日9点同步用户订单\n\n时区：Asia/Tokyo", "Asia/Tokyo"),
         ("每日9点同步用户订单", "Europe/Berlin"),
     ],

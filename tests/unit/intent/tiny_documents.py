@@ -34,6 +34,11 @@ def table(*rows: Sequence[str]) -> str:
     return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
 
 
+def struck_out(text: str) -> str:
+    """A paragraph with a line through it."""
+    return f"<w:p>{_run(text).replace('<w:r>', '<w:r><w:rPr><w:strike/></w:rPr>')}</w:p>"
+
+
 def write_docx(path: Path, *blocks: str) -> Path:
     """A Word document of these blocks."""
     levels = "".join(f'<w:lvl w:ilvl="{n}"><w:numFmt w:val="bullet"/></w:lvl>' for n in range(3))
