@@ -141,6 +141,14 @@ def test_wrong_expectation_makes_the_check_fail(tmp_path: Path) -> None:
     assert (missed["statement"], missed["missed"]) == ("每日9点同步用户订单至数据湖", ["schedule"])
 
 
+def test_check_against_nothing_is_no_success(tmp_path: Path) -> None:
+    domain = Path(shutil.copytree(ROOT / "examples" / "dataops", tmp_path / "dataops"))
+    (domain / "expected.jsonl").write_text("\n", encoding="utf-8")
+    result = runner.invoke(app, ["intent", "check", str(domain)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "expected.jsonl: holds no statement" in result.stderr
+
+
 def test_help_shows_examples() -> None:
     assert "--preview 3" in runner.invoke(app, ["intent", "map", "--help"]).stdout
 

@@ -127,6 +127,8 @@ def check_mapping(
         if found.expected is None:
             raise DomainError("there is no expected.jsonl to compare with", file=domain)
         expected = read_jsonl(found.expected, Expectation)
+        if not expected:
+            raise DomainError("holds no statement, so there is nothing to compare with", file=found.expected)
         settings = found.resolved_settings()
         with open_recogniser(
             settings,

@@ -1,6 +1,6 @@
 """Requirement documents: Markdown, plain text, or what converts to Markdown in; statements with line and quote out.
 
-A document is prose, lists and tables. Every sentence is a statement; headings, code and block quotes are not read.
+A document is prose, lists and tables. Every sentence is a statement; headings, code, quoted and struck-out text are not.
 Lines ``Key: value`` below a statement (a nested list item, a following line, a table column) say more about it::
 
     - 每日9点同步用户订单至数据湖
