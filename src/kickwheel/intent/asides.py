@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from kickwheel.intent.documents import Statement
-from kickwheel.intent.glossary import load_glossary
+from kickwheel.intent.glossary import Glossary, load_glossary
 from kickwheel.intent.normal_text import normalise
 from kickwheel.intent.statement_words import CONDITION
+from kickwheel.intent.suspicion import LONGEST
 from kickwheel.intent.time_reading import time_tokens
 from kickwheel.intent.time_tokens import DataPeriod, InZone, Loose, Token
 
@@ -44,16 +46,22 @@ def _task_above(index: int, statements: Sequence[Statement], mapped: Sequence[bo
 
 def _bounds_row(cell: str) -> bool:
     """A cell stands in the statement's own row: any word of time or of a condition may bound it."""
-    text = normalise(cell)
+    text = normalise(cell)[:LONGEST]
     return bool(CONDITION.search(text)) or any(not isinstance(token.meaning, DataPeriod) for token in _tokens(text))
 
 
 def _bounds(sentence: str) -> bool:
     """A sentence of its own may be about something else: it bounds the task before where it takes back some time."""
-    text = normalise(sentence)
-    timed = any(not isinstance(token.meaning, DataPeriod | InZone | Loose) for token in _tokens(text))
-    return timed and bool(CONDITION.search(text) or _TAKES_BACK.search(text))
+    text = normalise(sentence)[:LONGEST]
+    if not CONDITION.search(text) and not _TAKES_BACK.search(text):
+        return False
+    return any(not isinstance(token.meaning, DataPeriod | InZone | Loose) for token in _tokens(text))
 
 
 def _tokens(text: str) -> list[Token]:
-    return time_tokens(text, load_glossary())
+    return time_tokens(text, _everybodys_words())
+
+
+@cache
+def _everybodys_words() -> Glossary:
+    return load_glossary()
