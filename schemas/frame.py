@@ -75,3 +75,7 @@ class Prediction(Contract):
         default=None, description="Why the reply is not a frame (malformed, truncated, unknown_intent, …)"
     )
     confidence: float | None = Field(default=None, description="Probability of the answer; None is 'not known', not 'low'")
+    intent_confidence: float | None = Field(default=None, description="Probability of the intent; None: not known")
+    slot_confidence: dict[str, float] = Field(
+        default_factory=dict, description="Slot -> probability of its value; a slot that is not in it is not known"
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
 from schemas.base import Contract, DataRef, Rate
 from schemas.quality import QualityMetrics
+from schemas.seed_checks import AuditFigure, RowKind, SeedChecks
 
 
 class SeedingRound(Contract):
@@ -21,6 +22,8 @@ class SeedingRound(Contract):
     waiting: int = Field(description="Rows that nobody has settled yet")
     teacher_errors: dict[str, int] = Field(default_factory=dict, description="Typed error -> rows, after the one retry")
     checks_failed: dict[str, int] = Field(default_factory=dict, description="Check -> rows")
+    audit: tuple[AuditFigure, ...] = Field(default=(), description="How right accepted labels are, hard and easy rows apart")
+    held_back: int = Field(default=0, ge=0, description="Labels not accepted because too few of their kind are right")
     teacher_calls: int = Field(description="Calls that this round needed, paid now or before")
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -55,6 +58,15 @@ class TeacherContribution(Contract):
         return f"the LLM contributed {self.labels} labels, {share}"
 
 
+class TeacherSpend(Contract):
+    """Calls to the teacher that a lap paid for, those of later stages and of what a kill interrupted included."""
+
+    calls: int = Field(ge=0, description="Answered, or timed out")
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(ge=0)
+    cost: float | None = Field(default=None, ge=0, description="At the prices of the settings; None: there are none")
+
+
 class SeedSet(Contract):
     """What the seeding stage hands on: labelled, checked, versioned rows."""
 
@@ -67,3 +79,16 @@ class SeedSet(Contract):
     reviewer: str = Field(description="Who reviewed: 'bundled answers (demo)' or 'people'")
     coverage: tuple[CoverageCell, ...]
     agreement: Rate | None = Field(description="Share of parsed teacher frames equal to the independent labeller's")
+    checks: SeedChecks = Field(default=SeedChecks(), description="What was found in the rows, and what was left out")
+    spend: TeacherSpend | None = Field(default=None, description="What the teacher has cost so far; None: not recorded")
+    notes: tuple[str, ...] = Field(default=(), description="Sentences for whoever reads the figures: what ended early, and why")
+
+    def audit_sentence(self) -> str:
+        """How right accepted labels are, as far as people checked them, hard and easy rows apart."""
+        said = []
+        for kind in get_args(RowKind):
+            figures = [figure for round_ in self.rounds for figure in round_.audit if figure.rows == kind]
+            checked, right = sum(figure.checked for figure in figures), sum(figure.right for figure in figures)
+            told = f"{right} of {checked} checked labels right" if checked else "not measured"
+            said.append(f"{kind} rows: {told}")
+        return "; ".join(said)

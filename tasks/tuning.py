@@ -9,6 +9,7 @@ from prefect import task
 from kickwheel.distillation.compare import compare
 from kickwheel.inference.student_prompt import zero_shot_messages
 from kickwheel.probe import Probe
+from kickwheel.seeding.leakage import HeldOut, refuse_leaks
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.tuning.assessment import Assessment, assess
 from kickwheel.tuning.ports import TrainedAdapter
@@ -29,11 +30,15 @@ def train_adapter(place: Place, run: RunRecorder) -> TrainedAdapter:
     plan, rank = place.settings.tuning, place.settings.server.max_lora_rank
     check_plan(plan, max_lora_rank=rank)
     seeds = place.lap.load("seeding", SeedSet)
+    rows = read_jsonl(Path(seeds.train.path), Utterance)
+    checks = place.settings.seeding
+    held_out: HeldOut = {"valid": place.domain.rows("valid"), "eval": place.domain.rows("eval")}
+    refuse_leaks(rows, held_out, threshold=checks.near_duplicate, templates=checks.template_leaks)
     run.dataset(seeds.train, "seed-set", "training")
     run.params({**plan.model_dump(), "base_model": place.settings.model.base, "rows": seeds.train.rows})
     with place.gpu_slot():
         trained = trainer(place).train(
-            read_jsonl(Path(seeds.train.path), Utterance),
+            rows,
             plan,
             base_path=base_model(place).path,
             out=place.work("tuning") / "adapter",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from prefect.logging import get_run_logger
@@ -14,8 +16,11 @@ from kickwheel.distillation.ports import Distiller
 from kickwheel.domain import Domain, load_domain
 from kickwheel.errors import ServerNotInstalled
 from kickwheel.inference.base_model_adapter import BaseModelFolder, ensure_base_model
+from kickwheel.inference.metered_client import MeteredClient
 from kickwheel.inference.openai_adapter import OpenAIChatClient
-from kickwheel.inference.ports import ChatRequest, Message, Student
+from kickwheel.inference.ports import ChatClient, ChatRequest, Message, Student
+from kickwheel.inference.purse import SPEND_FILE, Budget, Purse
+from kickwheel.inference.rate_limit import RateLimiter
 from kickwheel.inference.served_student import MAX_TOKENS, ServedStudent
 from kickwheel.inference.student_prompt import student_messages
 from kickwheel.inference.vllm_adapter import RunningServer, find_server_command, model_server
@@ -46,9 +51,9 @@ class Place:
         return self.lap.load("intent", TaskCatalog)
 
     @property
-    def label_log(self) -> Path:
-        """Every teacher call of this domain, whatever the lap: what was paid for once is not paid for again."""
-        return self.settings.home / self.domain.name / "teacher_calls.jsonl"
+    def teacher_ledger(self) -> Path:
+        """What the teacher has cost in this lap."""
+        return self.lap.folder / SPEND_FILE
 
     @property
     def on_gpu(self) -> bool:
@@ -215,13 +220,21 @@ def chat_client(place: Place, endpoint: Endpoint) -> Iterator[OpenAIChatClient]:
 
 
 @contextmanager
-def teacher_client(place: Place, endpoint: Endpoint) -> Iterator[OpenAIChatClient | None]:
-    """A client for the teacher; None where there is none."""
+def teacher_client(place: Place, endpoint: Endpoint) -> Iterator[ChatClient | None]:
+    """A client for the teacher, within its limits a minute and the lap's budget; None where there is none."""
     if not endpoint.url:
         yield None
         return
+    teacher = place.settings.teacher
+    limiter = _limiter(endpoint.url, teacher.requests_per_minute, teacher.tokens_per_minute)
     with chat_client(place, endpoint) as client:
-        yield client
+        yield MeteredClient(client, limiter, Purse(place.teacher_ledger, Budget.of(teacher)))
+
+
+@lru_cache
+def _limiter(_url: str, requests_per_minute: int, tokens_per_minute: int) -> RateLimiter:
+    """One an endpoint: a minute does not end with a round."""
+    return RateLimiter(requests_per_minute, tokens_per_minute, clock=time.monotonic, sleep=time.sleep)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,13 @@
     ├── TaskRefused (permanent)           a task that can't run as it stands: flagged, unbound, no executor
     ├── ExecutionFailed (permanent)       a task's data is not what its binding says
     ├── ServiceError                      something that we talk to
-    │   ├── ServiceUnavailable (transient)    refused, timed out, 5xx
+    │   ├── ServiceUnavailable (transient)    refused, 5xx
+    │   │   └── AnswerTimeout                     nothing came in time; it may be charged for
     │   ├── RateLimited (transient)           429, with retry_after
-    │   └── RequestRefused (permanent)        4xx: asking again gives the same answer
+    │   ├── RequestRefused (permanent)        4xx: asking again gives the same answer
+    │   │   ├── ContextTooLong                    this one request is too long for the model
+    │   │   └── AccessRefused                     no request is taken: key, model name or quota
+    │   └── BudgetSpent (permanent)           ours: the settings allow no further call
     ├── ServerNotInstalled (permanent)    no vLLM on this machine
     ├── ServerFailed (permanent)          the model server did not come up; the end of its log is in the message
     └── ModelUnavailable (permanent)      the base model cannot be had
@@ -103,8 +107,24 @@ class RateLimited(ServiceError, Transient):
         return (type(self), (self.message, self.retry_after))
 
 
+class AnswerTimeout(ServiceUnavailable):
+    """No answer within the time that a call may take. A service may charge for it all the same."""
+
+
 class RequestRefused(ServiceError, Permanent):
     """4xx: asking again gives the same answer."""
+
+
+class ContextTooLong(RequestRefused):
+    """Prompt and reply together are longer than the model's context."""
+
+
+class AccessRefused(RequestRefused):
+    """Not this request but every one is refused: the key, the model's name, a used-up quota."""
+
+
+class BudgetSpent(ServiceError, Permanent):
+    """A budget of the settings allows no further call; nothing was sent."""
 
 
 class ServerNotInstalled(KickwheelError, Permanent):

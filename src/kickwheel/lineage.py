@@ -38,8 +38,16 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             return fingerprint(*common, settings.intent, domain.zone, versions, *words, *_reader(settings, domain))
         case "seeding":
             catalog, rows = lap.load("intent", TaskCatalog), starting_rows(settings, domain, lap)
-            files = (domain.seeds, domain.pool, domain.valid, domain.review)
-            return fingerprint(*common, catalog, settings.seeding, *_teacher(settings), rows, *files)
+            files = (
+                domain.seeds,
+                domain.pool,
+                domain.valid,
+                domain.eval,
+                domain.review,
+                domain.knowledge,
+                domain.glossary_file,
+            )
+            return fingerprint(*common, catalog, settings.seeding, *_teacher(settings), *_budget(settings), rows, *files)
         case "tuning":
             seeds = lap.load("seeding", SeedSet)
             return fingerprint(*common, seeds.train, settings.tuning, settings.model, domain.valid, domain.eval)
@@ -57,6 +65,13 @@ def _reader(settings: Settings, domain: Domain) -> tuple[object, ...]:
     teacher = settings.teacher
     asked = settings.intent.recogniser != "rules" and teacher.base_url
     return (teacher.base_url, teacher.model, domain.knowledge) if asked else ()
+
+
+def _budget(settings: Settings) -> tuple[float, ...]:
+    """What ends the asking: a stage that stopped at it is done again with a larger one, at no cost for what was answered."""
+    teacher = settings.teacher
+    prices = (teacher.prompt_price_per_1m, teacher.completion_price_per_1m) if teacher.max_cost else ()
+    return (teacher.max_calls, teacher.max_tokens, teacher.max_cost, *prices)
 
 
 def _teacher(settings: Settings) -> tuple[str, str, str]:

@@ -66,8 +66,13 @@ class TeacherSettings(Group):
     api_key: SecretStr = Field(default=SecretStr(""), description="Sent to base_url and nowhere else; never in a file")
     timeout_s: float = Field(default=120.0, description="Seconds that one call may take")
     max_concurrency: int = Field(default=16, description="Calls at the same time")
-    prompt_price_per_1m: float = Field(default=0.0, description="Price of a million prompt tokens")
-    completion_price_per_1m: float = Field(default=0.0, description="Price of a million completion tokens")
+    requests_per_minute: int = Field(default=0, ge=0, description="Most requests in any 60 s; 0: no limit")
+    tokens_per_minute: int = Field(default=0, ge=0, description="Most tokens, prompts and replies, in any 60 s; 0: no limit")
+    max_calls: int = Field(default=0, ge=0, description="Calls that a lap may pay for; 0: no limit")
+    max_tokens: int = Field(default=0, ge=0, description="Tokens, prompts and replies, that a lap may pay for; 0: no limit")
+    max_cost: float = Field(default=0.0, ge=0, description="Money that a lap may spend, at the prices below; 0: no limit")
+    prompt_price_per_1m: float = Field(default=0.0, ge=0, description="Price of a million prompt tokens")
+    completion_price_per_1m: float = Field(default=0.0, ge=0, description="Price of a million completion tokens")
 
 
 RecogniserChoice = Literal["rules", "llm", "hybrid"]
@@ -102,6 +107,28 @@ class SeedingSettings(Group):
     )
     audit_share: float = Field(default=0.1, ge=0, le=1, description="Share of a round drawn blindly from the rest of the pool")
     few_shot: int = Field(default=6, ge=0, description="Labelled examples in the teacher's prompt")
+    facts: int = Field(default=3, ge=0, description="Facts of knowledge.csv in the teacher's prompt (white paper F6)")
+    accept_audit: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="Share of accepted labels, at least one a kind of rows, that people check all the same",
+    )
+    min_precision: float = Field(
+        default=0.9, ge=0, le=1, description="Share of checked labels that must be right, else self-acceptance stops"
+    )
+    min_audited: int = Field(default=10, ge=1, description="Checked labels below which their precision is not judged")
+    near_duplicate: float = Field(
+        default=0.8, gt=0, le=1, description="Share of common character trigrams from which two texts are taken for the same"
+    )
+    template_leaks: bool = Field(
+        default=True, description="Refuse training rows that differ from an evaluation row in slot values only"
+    )
+    mask_personal_data: bool = Field(
+        default=False, description="Mask emails, phones, id and card numbers and IPs in seeds and pool before anybody sees them"
+    )
+    label_folds: int = Field(default=5, ge=0, description="Folds of the search for label errors; 0: none")
+    votes: int = Field(default=1, ge=1, description="Answers asked for a row; more than half must agree (self-consistency)")
 
 
 class ThroughputSettings(Group):

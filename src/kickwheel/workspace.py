@@ -184,9 +184,13 @@ class Lap:
 
     def work(self, stage: Stage, inputs: str) -> Path:
         """Folder for what a stage makes from just these inputs: changed inputs never meet old checkpoints."""
-        path = self.folder / stage / f"from-{inputs[:12]}"
+        path = self.work_path(stage, inputs)
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+    def work_path(self, stage: Stage, inputs: str) -> Path:
+        """Where that folder is, whether it is there or not."""
+        return self.folder / stage / f"from-{inputs[:12]}"
 
     def finished(self, stage: Stage, kind: type[Result], inputs: str) -> Result | None:
         """The stage's result, if it was finished from just these inputs."""
@@ -231,13 +235,17 @@ def laps_of(home: Path, domain: str) -> list[Lap]:
 
 def open_lap(home: Path, domain: str, number: int = 0) -> Lap:
     """A lap by number; 0 takes the last one up again if it is unfinished, else opens the next."""
-    laps = laps_of(home, domain)
-    if number == 0:
-        last = laps[-1] if laps else None
-        number = 1 if last is None else last.number if not is_complete(last) else last.number + 1
-    lap = Lap(home / domain / "laps" / f"{number:04d}", number)
+    lap = next_lap(home, domain) if number == 0 else Lap(home / domain / "laps" / f"{number:04d}", number)
     lap.folder.mkdir(parents=True, exist_ok=True)
     return lap
+
+
+def next_lap(home: Path, domain: str) -> Lap:
+    """The lap that would be opened or taken up; nothing is written."""
+    laps = laps_of(home, domain)
+    last = laps[-1] if laps else None
+    number = 1 if last is None else last.number if not is_complete(last) else last.number + 1
+    return Lap(home / domain / "laps" / f"{number:04d}", number)
 
 
 def is_complete(lap: Lap) -> bool:

@@ -31,6 +31,7 @@ from schemas.registry import (
     TaskDiff,
     TouchedRows,
 )
+from schemas.seed_versions import PlannedRound, Relabelled, SeedPlan, SeedSetDiff
 from schemas.task import Schedule, SlotSpec
 from schemas.utterance import Provenance, Utterance
 
@@ -39,6 +40,46 @@ _WANTED = Frame.from_values(_TEXT, "sync_orders", {"date": "昨天", "region": "
 _OTHER = Frame(intent="out_of_scope")
 _PATIENT = Behaviour(dwell_s=9.5, scroll=0.95)
 _CROSS = Behaviour(dwell_s=1.2, scroll=0.1, bounced=True, back_and_return=3, corrected=True, turns=4)
+
+_SEEDING: tuple[Contract, ...] = (
+    SeedSetDiff(
+        before="0" * 64,
+        after="1" * 64,
+        added=("pool-0001",),
+        removed=(),
+        relabelled=(Relabelled(id="seeds-0002", before=_OTHER, after=_WANTED), Relabelled(id="s3", before=None, after=_OTHER)),
+        reworded=("seeds-0009",),
+        unchanged=197,
+    ),
+    SeedPlan(
+        domain="dataops",
+        lap=1,
+        model="qwen3-32b",
+        strategy="joint",
+        finished_rounds=0,
+        rounds=(
+            PlannedRound(
+                number=1,
+                rows=40,
+                exact=True,
+                remembered=3,
+                calls=37,
+                most_calls=74,
+                prompt_tokens=25_900,
+                completion_tokens=1_110,
+            ),
+        ),
+        rows=40,
+        calls=37,
+        most_calls=74,
+        prompt_tokens=25_900,
+        completion_tokens=1_110,
+        remembered=3,
+        cost=0.0133,
+        least_seconds=60,
+        stops_at="teacher.max_calls 20",
+    ),
+)
 
 _TOUCHED = TouchedRows(split="eval", file="eval.jsonl", rows=2, ids=("eval-0001", "eval-0007"))
 _REGISTRY: tuple[Contract, ...] = (
@@ -191,7 +232,7 @@ _ROWS: tuple[Contract, ...] = (
 def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
     """At least one instance a contract, found by walking whole ones."""
     found: dict[type[Contract], list[Contract]] = {}
-    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY):
+    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):
                 found[type(part)].append(part)

@@ -24,12 +24,14 @@ def encode_frame(frame: Frame) -> str:
 
 
 def decode_frame(text: str, reply: str, catalog: TaskCatalog, *, finish_reason: str = "stop") -> Prediction:
-    """Read a reply. What does not hold ends as a typed error: truncated, empty, malformed, wrong_shape, unknown_intent,
-    unknown_slot, span_not_in_text."""
+    """Read a reply. What does not hold ends as a typed error: truncated, declined (by the model or a filter before it),
+    empty, malformed, wrong_shape, unknown_intent, unknown_slot, span_not_in_text."""
     frame: Frame | None = None
     error: str | None = None
     if finish_reason == "length":
         error = "truncated"
+    elif finish_reason in ("content_filter", "refusal"):
+        error = "declined"
     elif not reply.strip():
         error = "empty"
     else:

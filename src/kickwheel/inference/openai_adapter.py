@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -10,15 +11,26 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from kickwheel.errors import KickwheelError, RateLimited, RequestRefused, ServiceUnavailable
+from kickwheel.errors import (
+    AccessRefused,
+    AnswerTimeout,
+    ContextTooLong,
+    KickwheelError,
+    RateLimited,
+    RequestRefused,
+    ServiceUnavailable,
+)
 from kickwheel.inference.ports import ChatReply, ChatRequest
 from kickwheel.inference.student_prompt import as_openai
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletion
+    from openai.types.chat import ChatCompletion, ChatCompletionTokenLogprob
 
 _TRANSIENT_4XX = (408, 409, 425)
+_ACCESS = (401, 402, 403, 404)
+_TOO_LONG = re.compile(r"context.?(length|size|window)|maximum (model|input) length|(prompt|input) is too long", re.IGNORECASE)
+"""How vLLM, OpenAI, llama.cpp and gateways say so; OpenAI's code is ``context_length_exceeded``."""
 
 
 class OpenAIChatClient:
@@ -49,6 +61,7 @@ class OpenAIChatClient:
         self._configured_by = configured_by
         self._limit_field = "max_tokens"
         self._gives_logprobs = True
+        self._takes_schemas = True
         self._client = openai.OpenAI(
             base_url=self._base_url,
             api_key=secret or "none",
@@ -71,16 +84,19 @@ class OpenAIChatClient:
         """Ask once.
 
         Raises:
-            ServiceUnavailable: refused, timed out, 5xx.
-            RateLimited: 429, with the service's Retry-After.
-            RequestRefused: any other 4xx, a used-up quota, or an endpoint that does not speak this API.
+            ServiceUnavailable: the connection failed, or 5xx.
+            AnswerTimeout: nothing came within the client's time.
+            RateLimited: 429, or 5xx with a Retry-After.
+            ContextTooLong: the request has more tokens than the model takes.
+            AccessRefused: 401, 402, 403, 404, or a used-up quota.
+            RequestRefused: any other 4xx, or an endpoint that does not speak this API.
         """
         import openai
 
         try:
             return self._read(self._create(request))
         except openai.APITimeoutError as error:
-            raise ServiceUnavailable(self._say(f"no answer within {self._timeout_s:g} s")) from error
+            raise AnswerTimeout(self._say(f"gave no answer within {self._timeout_s:g} s")) from error
         except openai.APIConnectionError as error:
             raise ServiceUnavailable(self._say(f"cannot be reached ({error.__cause__ or error})")) from error
         except openai.APIStatusError as error:
@@ -93,21 +109,26 @@ class OpenAIChatClient:
         import openai
 
         field, logprobs = self._limit_field, self._gives_logprobs and request.top_logprobs > 0
+        schema = self._takes_schemas and request.json_schema is not None
         try:
-            return self._send(request, field, with_logprobs=logprobs)
+            return self._send(request, field, with_logprobs=logprobs, with_schema=schema)
         except openai.BadRequestError as error:
             # Newer OpenAI models only take the new name, most other servers only the old one.
             if field == "max_tokens" and "max_completion_tokens" in str(error):
                 self._limit_field = "max_completion_tokens"
             elif logprobs and "logprobs" in str(error):
                 self._gives_logprobs = False  # the reply then says that there are none: not the same as low ones
+            elif schema and "response_format" in str(error):
+                self._takes_schemas = (
+                    False  # OpenAI takes no anyOf at the top, others no schema at all; the reply is checked anyway
+                )
             else:
                 raise
             return self._create(request)
 
-    def _send(self, request: ChatRequest, limit_field: str, *, with_logprobs: bool) -> ChatCompletion:
+    def _send(self, request: ChatRequest, limit_field: str, *, with_logprobs: bool, with_schema: bool) -> ChatCompletion:
         more: dict[str, Any] = {limit_field: request.max_tokens}
-        if request.json_schema is not None:
+        if with_schema and request.json_schema is not None:
             schema = {"name": "reply", "strict": True, "schema": dict(request.json_schema)}
             more["response_format"] = {"type": "json_schema", "json_schema": schema}
         if request.stop:
@@ -129,25 +150,30 @@ class OpenAIChatClient:
         choice = completion.choices[0]
         tokens = (choice.logprobs.content if choice.logprobs else None) or []
         usage = completion.usage
+        refusal = choice.message.refusal
         return ChatReply(
-            text=choice.message.content or "",
-            finish_reason=choice.finish_reason or "",
+            text=choice.message.content or refusal or "",
+            finish_reason="refusal" if refusal else choice.finish_reason or "",
             model=completion.model or self._model,
             prompt_tokens=usage.prompt_tokens if usage else 0,
             completion_tokens=usage.completion_tokens if usage else 0,
             first_token_logprobs={item.token: item.logprob for item in tokens[0].top_logprobs} if tokens else None,
             mean_logprob=math.fsum(token.logprob for token in tokens) / len(tokens) if tokens else None,
+            token_logprobs=tuple((_bytes(token), token.logprob) for token in tokens) or None,
         )
 
     def _from_status(self, error: openai.APIStatusError) -> KickwheelError:
         status = error.status_code
         message = self._say(f"answered {status}: {_reason(error)}")
-        if status == 429 and "insufficient_quota" in (error.code, error.type):
-            return RequestRefused(message)
-        if status == 429:
-            return RateLimited(message, retry_after(error.response.headers.get("retry-after"), datetime.now(UTC)))
+        if status in _ACCESS or (status == 429 and "insufficient_quota" in (error.code, error.type)):
+            return AccessRefused(message)
+        wait = retry_after(error.response.headers.get("retry-after"), datetime.now(UTC))
+        if status == 429 or (status >= 500 and wait is not None):
+            return RateLimited(message, wait)
         if status >= 500 or status in _TRANSIENT_4XX:
             return ServiceUnavailable(message)
+        if error.code == "context_length_exceeded" or _TOO_LONG.search(_reason(error)):
+            return ContextTooLong(message)
         return RequestRefused(message)
 
     def _say(self, what: str) -> str:
@@ -174,6 +200,11 @@ def retry_after(header: str | None, now: datetime) -> float | None:
         return max(0.0, (parsedate_to_datetime(header) - now).total_seconds())
     except (ValueError, TypeError):
         return None
+
+
+def _bytes(token: ChatCompletionTokenLogprob) -> bytes:
+    """A token may end in the middle of a character: only its bytes, where the server gives them, say what it is."""
+    return bytes(token.bytes) if token.bytes else token.token.encode()
 
 
 def _reason(error: openai.APIStatusError) -> str:

@@ -48,6 +48,8 @@ class ChatReply:
     """Alternatives of the first token with their log-probabilities; None: the server gave none."""
     mean_logprob: float | None = None
     """Mean log-probability of the reply's tokens; None: the server gave none."""
+    token_logprobs: tuple[tuple[bytes, float], ...] | None = None
+    """The reply's tokens as UTF-8 bytes (one may end inside a character), each with its log-probability; None: none given."""
 
 
 class ChatClient(Protocol):
@@ -64,6 +66,7 @@ class ChatClient(Protocol):
         Raises:
             ServiceUnavailable, RateLimited: transient.
             RequestRefused: permanent (context too long, unknown model …).
+            BudgetSpent: permanent; nothing was sent.
         """
         ...
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from kickwheel.errors import KickwheelError, RateLimited, ServiceUnavailable
+from kickwheel.errors import KickwheelError
 from kickwheel.inference.batch import Outcome, complete_many
+from kickwheel.inference.error_kinds import kind_of
+from kickwheel.inference.field_confidence import field_confidence
 from kickwheel.inference.frame_codec import STOP, decode_frame
 from kickwheel.inference.ports import ChatClient, ChatRequest, Message
 from schemas.frame import Prediction
@@ -44,11 +46,11 @@ class ServedStudent:
         return self._name
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
-        """One prediction a text, in order. A request that failed is a prediction with the error ``unavailable``,
-        ``rate_limited`` or ``refused``.
+        """One prediction a text, in order. A request that failed is a prediction with one of the errors of
+        :func:`~kickwheel.inference.error_kinds.kind_of`.
 
         ``confidence`` is the geometric mean of the tokens' probabilities, if asked for at the start (it costs a server about a
-        tenth of its rate) and given by the server; else None.
+        tenth of its rate) and given by the server; else None. So it is with the confidence of intent and slots.
 
         Raises:
             ServiceError: not one request was answered, so there is nothing to judge the student by.
@@ -67,14 +69,12 @@ class ServedStudent:
 
     def _prediction(self, text: str, outcome: Outcome) -> Prediction:
         if isinstance(outcome, KickwheelError):
-            return Prediction(error=_kind(outcome))
+            return Prediction(error=kind_of(outcome))
         prediction = decode_frame(text, outcome.text, self._catalog, finish_reason=outcome.finish_reason)
         if outcome.mean_logprob is None:
             return prediction
-        return prediction.model_copy(update={"confidence": min(1.0, math.exp(outcome.mean_logprob))})
-
-
-def _kind(error: KickwheelError) -> str:
-    if isinstance(error, RateLimited):
-        return "rate_limited"
-    return "unavailable" if isinstance(error, ServiceUnavailable) else "refused"
+        sure: dict[str, object] = {"confidence": min(1.0, math.exp(outcome.mean_logprob))}
+        if prediction.frame is not None:
+            fields = field_confidence(outcome, prediction.frame)
+            sure |= {"intent_confidence": fields.intent, "slot_confidence": fields.slots}
+        return prediction.model_copy(update=sure)

@@ -49,15 +49,15 @@ def read_facts(path: Path | None) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def facts_about(text: str, facts: Sequence[Fact], glossary: Glossary) -> tuple[Fact, ...]:
-    """At most :data:`MOST_FACTS` facts within :data:`HOPS` of what the text names: the near ones first, then in file order."""
+def facts_about(text: str, facts: Sequence[Fact], glossary: Glossary, most: int = MOST_FACTS) -> tuple[Fact, ...]:
+    """At most ``most`` facts within :data:`HOPS` of what the text names: the near ones first, then in file order."""
     reached = _named(text, facts, glossary)
     found: list[Fact] = []
     for _ in range(HOPS):
         ring = [fact for fact in facts if fact not in found and {comparable(fact.subject), comparable(fact.object)} & reached]
         found += ring
         reached = reached.union(*({comparable(fact.subject), comparable(fact.object)} for fact in ring))
-    return tuple(found[:MOST_FACTS])
+    return tuple(found[:most])
 
 
 def _named(text: str, facts: Sequence[Fact], glossary: Glossary) -> set[str]:

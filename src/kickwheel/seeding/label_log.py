@@ -11,14 +11,12 @@ from pathlib import Path
 from pydantic import Field
 
 from kickwheel.errors import InputError
+from kickwheel.inference.error_kinds import UNSETTLED
 from kickwheel.inference.ports import ChatReply, ChatRequest
 from kickwheel.inference.student_prompt import as_openai
 from kickwheel.workspace import append_durably, fingerprint, read_log
 from schemas.base import Contract, Sha256
 from schemas.frame import Frame
-
-TRANSIENT = frozenset({"rate_limited", "unavailable"})
-"""Errors without an answer: kept for the reader, asked again by the next run."""
 
 
 class TeacherCall(Contract):
@@ -34,14 +32,18 @@ class TeacherCall(Contract):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     mean_logprob: float | None = Field(default=None, description="None: the server gave none")
+    intent_confidence: float | None = Field(default=None, description="Probability of the intent; None: not known")
+    slot_confidence: dict[str, float] = Field(default_factory=dict, description="Slot -> probability of its value")
     frame: Frame | None = None
-    error: str | None = Field(default=None, description="truncated, malformed, …, refused, rate_limited, unavailable")
+    error: str | None = Field(
+        default=None, description="Why there is no frame: truncated, malformed, …, or of error_kinds where no reply came"
+    )
     message: str = Field(default="", description="What the service said, where it gave no reply")
 
     @property
     def settled(self) -> bool:
-        """Whether asking again would be asking for the same answer."""
-        return self.error not in TRANSIENT
+        """Whether asking again would be asking for the same answer. What is not is kept for the reader, and asked again."""
+        return self.error not in UNSETTLED
 
     def reply(self) -> ChatReply:
         """The reply as it came."""

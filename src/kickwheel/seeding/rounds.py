@@ -18,13 +18,14 @@ from kickwheel.errors import StageInputMissing
 from kickwheel.evaluation import evaluate
 from kickwheel.inference.ports import ChatClient
 from kickwheel.probe import Probe
+from kickwheel.seeding.acceptance import audit_acceptance
 from kickwheel.seeding.acquisition import select
 from kickwheel.seeding.label_log import LabelLog
 from kickwheel.seeding.probed_pool import probed_pool
 from kickwheel.seeding.review_queue import ReviewItem, ReviewQueue, settle
 from kickwheel.seeding.self_label import SelfLabeller, TeacherLabel
 from kickwheel.seeding.sorting import sort_labels
-from kickwheel.seeding.teacher_prompt import TeacherPrompt
+from kickwheel.seeding.teacher_prompt import FactsAbout, TeacherPrompt, no_facts
 from kickwheel.settings import SeedingSettings
 from kickwheel.workspace import write_atomically
 from schemas.base import Contract
@@ -33,6 +34,8 @@ from schemas.task import TaskCatalog
 from schemas.utterance import Utterance
 
 Progress = Callable[[int, int], None]
+_AUDIT_STREAM = 1
+"""Keeps the draw of the audit apart from that of the rows."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class SeedingInputs:
         folder: where the rounds are written; one folder, one set of inputs.
         label_log: log of teacher calls; may be shared by all laps of a domain.
         embedder: for the strategy that compares rows.
+        facts_about: facts of the domain for the teacher's prompt.
     """
 
     catalog: TaskCatalog
@@ -57,6 +61,7 @@ class SeedingInputs:
     settings: SeedingSettings
     seed: int
     embedder: Embedder | None = None
+    facts_about: FactsAbout = no_facts
 
 
 class RoundOutcome(Contract):
@@ -66,6 +71,8 @@ class RoundOutcome(Contract):
     accepted: tuple[Utterance, ...]
     reviewed: tuple[Utterance, ...]
     waiting: tuple[ReviewItem, ...]
+    audits: tuple[ReviewItem, ...] = ()
+    """Accepted labels that a person is asked to check and has not checked yet."""
     parsed: int
     agreed: int
 
@@ -94,28 +101,36 @@ def run_round(
     done = _read_outcome(inputs.folder, number)
     if done is not None:
         return done
-    before = [earlier_round(inputs.folder, earlier) for earlier in range(1, number)]
-    labelled = [*inputs.seeds, *(row for outcome in before for row in outcome.labelled)]
-    settled = {row.id for row in labelled} | {item.id for outcome in before for item in outcome.waiting}
-    pool = [row for row in inputs.pool if row.id not in settled]
-
-    probe = _fit(inputs, labelled)
-    chosen = _choose(inputs, number, probe, labelled, pool)
+    start = start_round(inputs, number)
+    before, labelled, pool, probe, chosen = start.before, start.labelled, start.pool, start.probe, start.chosen
     guesses = probe.predict([row.text for row in chosen])
     labels = _ask(inputs, teacher, labelled, chosen, max_concurrency, sleep, progress)
     sorting = sort_labels(inputs.catalog, number, chosen, guesses, labels)
-    ReviewQueue(inputs.folder / "review_items.jsonl").add(sorting.items)
-    reviewed, waiting = settle(sorting.items, inputs.answers)
+    acceptance = audit_acceptance(
+        sorting,
+        number,
+        inputs.answers,
+        [figure for outcome in before for figure in outcome.report.audit],
+        inputs.settings,
+        np.random.default_rng([inputs.seed, number, _AUDIT_STREAM]),
+    )
+    questions = [*sorting.items, *acceptance.held]
+    ReviewQueue(inputs.folder / "review_items.jsonl").add([*questions, *acceptance.audit])
+    answered, waiting = settle(questions, inputs.answers)
+    audited, audits = settle(acceptance.audit, inputs.answers)
 
-    new = [*sorting.accepted, *reviewed]
+    reviewed = [*answered, *audited]
+    new = [*acceptance.accepted, *reviewed]
     calls = [call for label in labels for call in label.calls]
     report = SeedingRound(
         number=number,
         scored=len(pool),
         selected=len(chosen),
-        accepted_from_teacher=len(sorting.accepted),
+        accepted_from_teacher=len(acceptance.accepted),
         reviewed=len(reviewed),
         waiting=len(waiting),
+        audit=acceptance.figures,
+        held_back=len(acceptance.held),
         teacher_errors=dict(sorted(sorting.errors.items())),
         checks_failed=dict(sorted(sorting.failed.items())),
         teacher_calls=len(calls),
@@ -130,9 +145,10 @@ def run_round(
     )
     outcome = RoundOutcome(
         report=report,
-        accepted=tuple(sorting.accepted),
+        accepted=tuple(acceptance.accepted),
         reviewed=tuple(reviewed),
         waiting=tuple(waiting),
+        audits=tuple(audits),
         parsed=sum(label.prediction.frame is not None for label in labels),
         agreed=sum(
             label.prediction.frame is not None and label.prediction.frame == guess.frame
@@ -141,6 +157,38 @@ def run_round(
     )
     write_atomically(_path(inputs.folder, number), outcome.model_dump_json(indent=1))
     return outcome
+
+
+@dataclass(frozen=True)
+class RoundStart:
+    """What a round knows before anybody is asked."""
+
+    before: list[RoundOutcome]
+    labelled: list[Utterance]
+    pool: list[Utterance]
+    probe: Probe
+    chosen: list[Utterance]
+
+
+def start_round(inputs: SeedingInputs, number: int) -> RoundStart:
+    """Choose the rows of round ``number``. Nobody is asked, nothing is written.
+
+    Raises:
+        StageInputMissing: an earlier round is not done.
+        StageFailed: there is no labelled row at all.
+    """
+    before = [earlier_round(inputs.folder, earlier) for earlier in range(1, number)]
+    labelled = [*inputs.seeds, *(row for outcome in before for row in outcome.labelled)]
+    settled = {row.id for row in labelled} | {item.id for outcome in before for item in outcome.waiting}
+    pool = [row for row in inputs.pool if row.id not in settled]
+    probe = _fit(inputs, labelled)
+    return RoundStart(before, labelled, pool, probe, _choose(inputs, number, probe, labelled, pool))
+
+
+def finished_rounds(inputs: SeedingInputs) -> int:
+    """Rounds that are done, counted from the first."""
+    numbers = range(1, inputs.settings.rounds + 1)
+    return next((number - 1 for number in numbers if not _path(inputs.folder, number).is_file()), inputs.settings.rounds)
 
 
 def earlier_round(folder: Path, number: int) -> RoundOutcome:
@@ -200,12 +248,18 @@ def _ask(
         return []
     labeller = SelfLabeller(
         client=teacher,
-        prompt=TeacherPrompt(inputs.catalog, labelled, few_shot=inputs.settings.few_shot),
+        prompt=teacher_prompt(inputs, labelled),
         catalog=inputs.catalog,
         log=LabelLog(inputs.label_log),
         max_concurrency=max_concurrency,
         seed=inputs.seed,
         sleep=sleep,
+        votes=inputs.settings.votes,
     )
     by_id = {label.row.id: label for label in labeller.label(sorted(chosen, key=lambda row: row.id), progress)}
     return [by_id[row.id] for row in chosen]
+
+
+def teacher_prompt(inputs: SeedingInputs, labelled: Sequence[Utterance]) -> TeacherPrompt:
+    """What the teacher is asked with, given the rows that are labelled by then."""
+    return TeacherPrompt(inputs.catalog, labelled, few_shot=inputs.settings.few_shot, facts_about=inputs.facts_about)

@@ -16,12 +16,16 @@ from schemas.utterance import Provenance, Utterance
 
 @dataclass(frozen=True)
 class Sorting:
-    """Accepted rows, questions, and why the questions are questions: rows by typed error and by failed check."""
+    """Accepted rows, questions, and why the questions are questions: rows by typed error and by failed check.
+
+    ``confidence`` is the probe's in each row, by id.
+    """
 
     accepted: list[Utterance] = field(default_factory=list)
     items: list[ReviewItem] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
+    confidence: dict[str, float] = field(default_factory=dict)
 
 
 def sort_labels(
@@ -39,6 +43,7 @@ def sort_labels(
     """
     sorting = Sorting()
     for index, (row, guess) in enumerate(zip(chosen, guesses, strict=True)):
+        sorting.confidence[row.id] = guess.confidence or 0.0
         label = labels[index] if labels else None
         frame = label.prediction.frame if label else None
         if label is None:
@@ -50,8 +55,8 @@ def sort_labels(
             reasons = failed_checks(row.text, frame, catalog, guess.frame)
             sorting.failed.update(reasons)
             if not reasons:
-                last = label.calls[-1]
-                source = Provenance(source="teacher", model=last.model, prompt_sha256=last.prompt_sha256, round=number)
+                call = label.answer
+                source = Provenance(source="teacher", model=call.model, prompt_sha256=call.prompt_sha256, round=number)
                 sorting.accepted.append(row.model_copy(update={"frame": frame, "provenance": source}))
                 continue
         item = ReviewItem(
@@ -60,7 +65,7 @@ def sort_labels(
             language=row.language,
             suggestion=frame,
             reasons=reasons,
-            probe_confidence=guess.confidence or 0.0,
+            probe_confidence=sorting.confidence[row.id],
             round=number,
         )
         sorting.items.append(item)

@@ -41,13 +41,17 @@ class RecordedRequest:
 
 @dataclass(frozen=True)
 class Failure:
-    """What the server does instead of answering: a status, a hang, or a break in the middle of the reply."""
+    """What the server does instead of answering: a status, a hang, a broken connection, or a break in the middle of a reply."""
 
     status: int = 0
     retry_after: str | None = None
     body: dict[str, Any] | None = None
     hang: bool = False
+    reset: bool = False
     break_off: bool = False
+
+
+Answer = str | Failure
 
 
 @dataclass
@@ -56,7 +60,7 @@ class FakeModelServer:
 
     Attributes:
         port: 0 for a free one.
-        reply: the text that answers given messages and model.
+        reply: the text that answers given messages and model, or the failure that does.
         ttft_s: seconds to the first token, or a function of the request's number (from 0).
         token_s: seconds between tokens.
         parallel: requests that are worked on at a time, the others wait; 0: all.
@@ -68,7 +72,7 @@ class FakeModelServer:
 
     base_name: str = "base"
     port: int = 0
-    reply: Callable[[Messages, str], str] = lambda _messages, _model: EMPTY_FRAME
+    reply: Callable[[Messages, str], Answer] = lambda _messages, _model: EMPTY_FRAME
     ttft_s: float | Callable[[int], float] = 0.0
     token_s: float = 0.0
     parallel: int = 0
@@ -165,28 +169,36 @@ class FakeModelServer:
         number = len(self.chats)
         record = await self._record(request)
         failure = self.failures.popleft() if self.failures else None
-        if failure is not None and failure.hang:
-            await self._hanging.wait()
-        if failure is not None and failure.status:
-            headers = {"Retry-After": failure.retry_after} if failure.retry_after else None
-            return JSONResponse(failure.body or {"error": {"message": "injected"}}, failure.status, headers)
+        if response := await self._failed(failure, request):
+            return response
         model = record.body["model"]
         if model != self.base_name and model not in self.adapters:
             return _problem(404, f"The model `{model}` does not exist.")
-        tokens, finish_reason = self._tokens(record.body)
+        answer = self.reply(record.body["messages"], model)
+        if isinstance(answer, Failure):
+            failure, answer = answer, EMPTY_FRAME
+            if response := await self._failed(failure, request):
+                return response
+        tokens, finish_reason = _tokens(answer, record.body)
         produced = self._produce(record, number, tokens, break_off=failure is not None and failure.break_off)
         if record.body.get("stream"):
             return StreamingResponse(_events(produced, record.body, len(tokens), finish_reason), media_type="text/event-stream")
         text = "".join([token async for token in produced])
         return JSONResponse(_completion(record.body, text, tokens, finish_reason))
 
-    def _tokens(self, body: dict[str, Any]) -> tuple[list[str], str]:
-        """The reply in pieces of four characters, cut or, with ``ignore_eos``, filled up to max_tokens."""
-        text, limit = self.reply(body["messages"], body["model"]), int(body.get("max_tokens", 1_000))
-        tokens = [text[start : start + 4] for start in range(0, len(text), 4)]
-        if body.get("ignore_eos"):
-            tokens += [" "] * (limit - len(tokens))
-        return tokens[:limit], "stop" if len(tokens) < limit else "length"
+    async def _failed(self, failure: Failure | None, request: Request) -> Response | None:
+        """What a failure sends instead of a reply; None: a reply is sent, or as much of it as comes before a break."""
+        if failure is not None and failure.hang:
+            await self._hanging.wait()
+        if failure is not None and failure.reset:
+            for connection in list(self._server.server_state.connections):
+                if getattr(connection, "client", None) == request.scope["client"]:
+                    connection.transport.abort()
+            return Response()
+        if failure is not None and failure.status:
+            headers = {"Retry-After": failure.retry_after} if failure.retry_after else None
+            return JSONResponse(failure.body or {"error": {"message": "injected"}}, failure.status, headers)
+        return None
 
     async def _produce(self, record: RecordedRequest, number: int, tokens: list[str], *, break_off: bool) -> AsyncIterator[str]:
         self._working += 1
@@ -210,6 +222,15 @@ class FakeModelServer:
         record = RecordedRequest(request.url.path, body, dict(request.headers), received)
         self.requests.append(record)
         return record
+
+
+def _tokens(text: str, body: dict[str, Any]) -> tuple[list[str], str]:
+    """The reply in pieces of four characters, cut or, with ``ignore_eos``, filled up to max_tokens."""
+    limit = int(body.get("max_tokens", 1_000))
+    tokens = [text[start : start + 4] for start in range(0, len(text), 4)]
+    if body.get("ignore_eos"):
+        tokens += [" "] * (limit - len(tokens))
+    return tokens[:limit], "stop" if len(tokens) < limit else "length"
 
 
 async def _events(produced: AsyncIterator[str], body: dict[str, Any], count: int, finish_reason: str) -> AsyncIterator[str]:

@@ -16,7 +16,8 @@ from schemas.feedback import BusinessMetrics, DistillationReport
 from schemas.frame import OUT_OF_SCOPE
 from schemas.lap import STAGES, LapReport, StageTime
 from schemas.quality import Evaluation, IntentScore, PairedTest, QualityMetrics
-from schemas.seeding import CoverageCell, SeedingRound, SeedSet, TeacherContribution
+from schemas.seed_checks import AuditFigure, DuplicateRow, LabelSuspect, LeakedRow, SeedChecks
+from schemas.seeding import CoverageCell, SeedingRound, SeedSet, TeacherContribution, TeacherSpend
 from schemas.task import Proposal, Rejection, Schedule, SlotSpec, SourceQuote, TaskCatalog, TaskSchema
 from schemas.throughput import LoadPoint, Percentiles, ThroughputReport
 from schemas.tuning import AdapterArtifact, GateVerdict, LoraPlan, LossPoint, TuningReport
@@ -194,6 +195,10 @@ def _seeding(rng: random.Random) -> SeedSet:
             teacher_calls=63,
             prompt_tokens=38_200,
             completion_tokens=1_870,
+            audit=(
+                AuditFigure(rows="hard", accepted=accepted // 2, checked=1, right=1),
+                AuditFigure(rows="easy", accepted=accepted - accepted // 2, checked=0, right=0),
+            ),
             probe=sample_metrics(100, joint, intent=joint + 0.34, slot=joint + 0.19),
         )
 
@@ -217,6 +222,20 @@ def _seeding(rng: random.Random) -> SeedSet:
         reviewer="bundled answers (demo)",
         coverage=tuple(coverage),
         agreement=0.22,
+        checks=SeedChecks(
+            leaks=(LeakedRow(id="pool-0007", split="eval", other="eval-0042", reason="near_duplicate", similarity=0.91),),
+            duplicates=(DuplicateRow(id="pool-0100", of="seeds-0003", similarity=0.88, same_label=True),),
+            repeated_pool_rows=2,
+            personal_data={"email": 1, "phone": 2},
+            personal_data_rows=("pool-0011", "pool-0310"),
+            suspects=(
+                LabelSuspect(
+                    id="seeds-0017", source="seed", intent="sync_orders", likely="export_report", likely_probability=0.74
+                ),
+            ),
+        ),
+        spend=TeacherSpend(calls=126, prompt_tokens=76_400, completion_tokens=3_740, cost=0.0229),
+        notes=("the teacher's budget ended the asking: 2 rows were not put to it and wait for a person",),
     )
 
 

@@ -46,7 +46,15 @@ def stage_values(result: BaseModel) -> Values:
             labels = {f"labels/{source}": count for source, count in result.labels_by_source.items()}
             calls = sum(item.teacher_calls for item in result.rounds)
             more = {"labels/total": result.train.rows, "agreement": result.agreement, "teacher_calls": calls}
-            return finite({**labels, **more, "teacher_right": result.teacher.right})
+            checks = {
+                "checks/leaks": len(result.checks.leaks),
+                "checks/duplicates": len(result.checks.duplicates),
+                "checks/personal_data": sum(result.checks.personal_data.values()),
+                "checks/suspects": len(result.checks.suspects),
+            }
+            spend = result.spend
+            paid = {"teacher_paid_calls": spend.calls, "teacher_cost": spend.cost} if spend else {}
+            return finite({**labels, **more, **checks, **paid, "teacher_right": result.teacher.right})
         case TuningReport():
             values = {"trained_tokens": result.trained_tokens, "tokens_per_second": result.tokens_per_second}
             return finite(values) | {k: v for item in result.evaluations for k, v in evaluation_values(item).items()}

@@ -8,7 +8,16 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import SecretStr
 
-from kickwheel.errors import KickwheelError, RateLimited, RequestRefused, ServiceUnavailable, is_transient
+from kickwheel.errors import (
+    AccessRefused,
+    AnswerTimeout,
+    ContextTooLong,
+    KickwheelError,
+    RateLimited,
+    RequestRefused,
+    ServiceUnavailable,
+    is_transient,
+)
 from kickwheel.inference.batch import complete_many
 from kickwheel.inference.openai_adapter import OpenAIChatClient, is_local, retry_after
 from kickwheel.inference.ports import ChatReply, ChatRequest, Message
@@ -47,6 +56,7 @@ def test_log_probabilities_are_asked_for_and_read(client: OpenAIChatClient, serv
     assert server.chats[0].body["top_logprobs"] == 2
     assert reply.mean_logprob == pytest.approx(-0.1)
     assert reply.first_token_logprobs == {"echo": -0.1, "other": -2.5}
+    assert reply.token_logprobs == ((b"echo", -0.1), (b" hel", -0.1), (b"lo", -0.1))
 
 
 def test_a_json_schema_travels_as_a_strict_response_format(client: OpenAIChatClient, server: FakeModelServer) -> None:
@@ -61,8 +71,8 @@ def test_a_json_schema_travels_as_a_strict_response_format(client: OpenAIChatCli
     ("status", "kind"),
     [
         (400, RequestRefused),
-        (401, RequestRefused),
-        (404, RequestRefused),
+        (401, AccessRefused),
+        (404, AccessRefused),
         (408, ServiceUnavailable),
         (422, RequestRefused),
         (500, ServiceUnavailable),
@@ -87,9 +97,42 @@ def test_a_rate_limit_says_how_long_to_wait(client: OpenAIChatClient, server: Fa
     assert is_transient(caught.value)
 
 
+def test_a_service_that_is_down_for_a_while_says_how_long(client: OpenAIChatClient, server: FakeModelServer) -> None:
+    server.failures.append(Failure(status=503, retry_after="3"))
+    with pytest.raises(RateLimited) as caught:
+        client.complete(ask())
+    assert caught.value.retry_after == 3.0
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        {"message": "This model's maximum context length is 2048 tokens. However, you requested 2300 tokens"},
+        {"message": "Please shorten it", "code": "context_length_exceeded"},
+        {"message": "the request exceeds the available context size (4096 tokens)"},
+        {"message": "The decoder prompt (length 2300) is longer than the maximum model length of 2048."},
+    ],
+    ids=["vLLM", "OpenAI", "llama.cpp", "vLLM 1"],
+)
+def test_a_request_that_is_too_long_is_told_apart(
+    client: OpenAIChatClient, server: FakeModelServer, problem: dict[str, str]
+) -> None:
+    """refuel-ai/autolabel PR 63."""
+    server.failures.append(Failure(status=400, body={"error": problem}))
+    with pytest.raises(ContextTooLong):
+        client.complete(ask())
+
+
+def test_a_connection_that_breaks_is_unavailable(client: OpenAIChatClient, server: FakeModelServer) -> None:
+    server.failures.append(Failure(reset=True))
+    with pytest.raises(ServiceUnavailable, match="cannot be reached"):
+        client.complete(ask())
+    assert client.complete(ask()).text == "echo hello"
+
+
 def test_a_used_up_quota_is_not_worth_a_retry(client: OpenAIChatClient, server: FakeModelServer) -> None:
     server.failures.append(Failure(status=429, body={"error": {"message": "pay", "code": "insufficient_quota"}}))
-    with pytest.raises(RequestRefused, match="pay"):
+    with pytest.raises(AccessRefused, match="pay"):
         client.complete(ask())
 
 
@@ -113,7 +156,7 @@ def test_a_server_that_is_gone_is_unavailable_and_named(server: FakeModelServer)
 def test_a_server_that_hangs_is_unavailable_after_the_time_limit(server: FakeModelServer) -> None:
     server.failures.append(Failure(hang=True))
     client = OpenAIChatClient(server.url, "base", "", 0.2)
-    with pytest.raises(ServiceUnavailable, match=r"no answer within 0\.2 s"):
+    with pytest.raises(AnswerTimeout, match=r"no answer within 0\.2 s"):
         client.complete(ask())
     client.close()
 
@@ -136,6 +179,26 @@ def test_a_model_that_wants_the_new_name_of_max_tokens_gets_it_once_and_for_all(
         ["max_completion_tokens"],
         ["max_completion_tokens"],
     ]
+
+
+def test_an_endpoint_that_takes_no_schema_is_asked_without_one_once_and_for_all(
+    client: OpenAIChatClient, server: FakeModelServer
+) -> None:
+    problem = {"error": {"message": "Invalid schema for response_format 'reply': schema must have type 'object'"}}
+    server.failures.append(Failure(status=400, body=problem))
+    request = ask(json_schema={"anyOf": []})
+    assert client.complete(request).text == "echo hello"
+    client.complete(request)
+    assert ["response_format" in chat.body for chat in server.chats] == [True, False, False]
+
+
+def test_a_model_that_declines_says_so(client: OpenAIChatClient, server: FakeModelServer) -> None:
+    message = {"role": "assistant", "content": None, "refusal": "I can't help with that"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "base", "choices": [choice]}
+    server.failures.append(Failure(status=200, body=body))
+    reply = client.complete(ask())
+    assert (reply.text, reply.finish_reason) == ("I can't help with that", "refusal")
 
 
 def test_an_endpoint_without_logprobs_is_asked_without_them_once_and_for_all(

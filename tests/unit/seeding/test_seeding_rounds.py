@@ -14,6 +14,7 @@ import pytest
 from kickwheel.errors import StageFailed, StageInputMissing
 from kickwheel.inference.frame_codec import encode_frame
 from kickwheel.inference.ports import ChatRequest
+from kickwheel.seeding.gate import Gated
 from kickwheel.seeding.label_log import TeacherCall
 from kickwheel.seeding.review_queue import ReviewItem, ReviewQueue
 from kickwheel.seeding.rounds import RoundOutcome, SeedingInputs, run_round
@@ -22,10 +23,15 @@ from kickwheel.settings import SeedingSettings
 from kickwheel.testing.scripted_teacher import Answer, ScriptedTeacher
 from kickwheel.workspace import read_jsonl, read_log
 from schemas.frame import Frame
+from schemas.seed_checks import SeedChecks
 from schemas.task import TaskCatalog
 from schemas.utterance import Utterance
 from tests.unit.seeding.seeding_process import flawed
 from tests.unit.seeding.seeding_world import CATALOG, POOL, SEEDS, TRUTH, asked_text, inputs, oracle, shaky
+
+
+def ungated(given: SeedingInputs) -> Gated:
+    return Gated(given, {}, SeedChecks())
 
 
 def run_both(given: SeedingInputs, teacher: ScriptedTeacher | None) -> list[RoundOutcome]:
@@ -188,13 +194,13 @@ def test_a_killed_run_is_taken_up_with_just_the_calls_it_lacks(
 def test_the_seed_set_accounts_for_every_row(tmp_path: Path) -> None:
     given = inputs(tmp_path, answers=TRUTH)
     outcomes = run_both(given, ScriptedTeacher(shaky))
-    seeds = assemble_seed_set(given, teacher_model="scripted-teacher")
+    seeds = assemble_seed_set(ungated(given), teacher_model="scripted-teacher")
     train = read_jsonl(Path(seeds.train.path), Utterance)
-    assert len(train) == seeds.train.rows == sum(seeds.labels_by_source.values()) == len(SEEDS) + 20
-    assert seeds.labels_by_source["seed"] == len(SEEDS)
+    assert len(train) == seeds.train.rows == sum(seeds.labels_by_source.values())
+    assert len(train) + len(seeds.checks.duplicates) == len(SEEDS) + 20
     assert seeds.teacher.labels == seeds.labels_by_source["teacher"]
     assert seeds.teacher.right == seeds.teacher.labels
-    assert seeds.labels_by_source["reviewer"] == sum(outcome.report.reviewed for outcome in outcomes) > 0
+    assert seeds.labels_by_source["reviewer"] > 0
     assert seeds.review_queue.rows == 0
     assert seeds.reviewer == "bundled answers (demo)"
     assert seeds.agreement == sum(outcome.agreed for outcome in outcomes) / 20
@@ -204,16 +210,19 @@ def test_the_seed_set_accounts_for_every_row(tmp_path: Path) -> None:
 def test_rows_that_nobody_settled_are_in_the_review_queue(tmp_path: Path) -> None:
     given = inputs(tmp_path)
     outcomes = run_both(given, ScriptedTeacher(shaky))
-    seeds = assemble_seed_set(given, teacher_model="scripted-teacher")
+    seeds = assemble_seed_set(ungated(given), teacher_model="scripted-teacher")
     assert seeds.reviewer == "people"
     assert seeds.teacher.right is None
-    assert read_jsonl(Path(seeds.review_queue.path), ReviewItem) == [item for outcome in outcomes for item in outcome.waiting]
+    left_out = {duplicate.id for duplicate in seeds.checks.duplicates}
+    assert read_jsonl(Path(seeds.review_queue.path), ReviewItem) == [
+        item for outcome in outcomes for item in (*outcome.waiting, *outcome.audits) if item.id not in left_out
+    ]
 
 
 def test_the_contribution_is_told_even_if_there_was_no_teacher(tmp_path: Path) -> None:
     given = inputs(tmp_path)
     run_both(given, None)
-    seeds = assemble_seed_set(given, teacher_model="", unavailable_reason="no vLLM on this machine")
+    seeds = assemble_seed_set(ungated(given), teacher_model="", unavailable_reason="no vLLM on this machine")
     assert seeds.teacher.sentence() == "the LLM contributed 0 labels, nothing to check"
     assert (seeds.teacher.model, seeds.teacher.unavailable_reason) == ("none", "no vLLM on this machine")
     assert seeds.agreement is None
@@ -222,4 +231,4 @@ def test_the_contribution_is_told_even_if_there_was_no_teacher(tmp_path: Path) -
 def test_a_seed_set_needs_all_its_rounds(tmp_path: Path) -> None:
     run_round(inputs(tmp_path), 1, None)
     with pytest.raises(StageInputMissing, match="round 2"):
-        assemble_seed_set(inputs(tmp_path), teacher_model="")
+        assemble_seed_set(ungated(inputs(tmp_path)), teacher_model="")

@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kickwheel.errors import RateLimited, RequestRefused, ServiceUnavailable, StageFailed
+from kickwheel.errors import (
+    AccessRefused,
+    AnswerTimeout,
+    BudgetSpent,
+    ContextTooLong,
+    RateLimited,
+    RequestRefused,
+    ServiceUnavailable,
+    StageFailed,
+)
 from kickwheel.inference.patient_client import Patience
 from kickwheel.inference.ports import ChatReply, ChatRequest
 from kickwheel.seeding.label_log import LabelLog, TeacherCall
@@ -45,7 +54,11 @@ FAULTS: list[tuple[Answer, str, int]] = [
     ("  ", "empty", 2),
     (RateLimited("slow down", retry_after=3.0), "rate_limited", 4),
     (ServiceUnavailable("500"), "unavailable", 4),
-    (RequestRefused("context too long"), "refused", 1),
+    (AnswerTimeout("no answer within 120 s"), "timeout", 4),
+    (RequestRefused("no such parameter"), "refused", 1),
+    (ContextTooLong("2300 tokens"), "context_too_long", 1),
+    (ChatReply("I can't help with that", "refusal", "m", 9, 9), "declined", 2),
+    (ChatReply("", "content_filter", "m", 9, 0), "declined", 2),
 ]
 
 
@@ -164,3 +177,86 @@ def test_a_bug_in_the_client_is_not_taken_for_a_bad_row(tmp_path: Path) -> None:
 
     with pytest.raises(ZeroDivisionError):
         labeller(ScriptedTeacher(broken), tmp_path / "log.jsonl").label(ROWS)
+
+
+@pytest.mark.parametrize("error", [RequestRefused("a new parameter"), AccessRefused("wrong key"), AnswerTimeout("slow")])
+def test_what_says_nothing_about_the_request_is_asked_again_by_the_next_run(error: Exception, tmp_path: Path) -> None:
+    """A key that was corrected must not meet the refusals of the wrong one."""
+    label_with(error, tmp_path / "log.jsonl")
+    labels, teacher = label_with(oracle_reply(2), tmp_path / "log.jsonl")
+    assert len(teacher.requests) == 1
+    assert labels[2].prediction.frame == TRUTH[ROWS[2].id].frame
+
+
+def test_a_text_that_is_too_long_for_the_model_is_not_sent_twice(tmp_path: Path) -> None:
+    label_with(ContextTooLong("2300 tokens"), tmp_path / "log.jsonl")
+    labels, teacher = label_with(oracle_reply(2), tmp_path / "log.jsonl")
+    assert teacher.requests == []
+    assert labels[2].prediction.error == "context_too_long"
+
+
+def test_a_wrong_key_stops_the_stage_at_once(tmp_path: Path) -> None:
+    teacher = ScriptedTeacher(lambda _: AccessRefused("401: Incorrect API key"))
+    with pytest.raises(StageFailed, match=r"no teacher.*Incorrect API key.*correct its address, key"):
+        labeller(teacher, tmp_path / "log.jsonl", concurrency=1).label(POOL)
+    assert len(teacher.requests) == 3
+
+
+def test_a_spent_budget_ends_rows_without_a_trace_in_the_log(tmp_path: Path) -> None:
+    left = iter(range(5))
+    teacher = ScriptedTeacher(lambda request: oracle(request) if next(left, None) is not None else BudgetSpent("max_calls 5"))
+    labels = labeller(teacher, tmp_path / "log.jsonl", concurrency=1).label(ROWS)
+    assert [label.prediction.error for label in labels] == [None] * 5 + ["budget_spent"] * 3
+    assert len(read_log(tmp_path / "log.jsonl", TeacherCall)) == 5
+    richer = ScriptedTeacher(oracle)
+    assert all(label.prediction.frame for label in labeller(richer, tmp_path / "log.jsonl").label(ROWS))
+    assert len(richer.requests) == 3
+
+
+def test_the_confidence_of_intent_and_slots_is_kept_with_the_call(tmp_path: Path) -> None:
+    """refuel-ai/autolabel 867."""
+    frame = TRUTH[ROWS[0].id].frame
+    assert frame is not None
+    text = json.dumps({"intent": frame.intent, "slots": frame.values})
+    tokens = tuple((piece.encode(), -0.1) for piece in [text[at : at + 4] for at in range(0, len(text), 4)])
+    sure = ChatReply(text, "stop", "m", 1, 1, mean_logprob=-0.1, token_logprobs=tokens)
+    first = labeller(ScriptedTeacher([sure]), tmp_path / "log.jsonl").label(ROWS[:1])[0].prediction
+    again = labeller(ScriptedTeacher([]), tmp_path / "log.jsonl").label(ROWS[:1])[0].prediction
+    assert first == again
+    assert first.intent_confidence is not None
+    assert first.intent_confidence < (first.confidence or 0)
+    assert set(first.slot_confidence) == set(frame.values)
+
+
+def test_logprobs_are_asked_for(tmp_path: Path) -> None:
+    teacher = ScriptedTeacher(oracle)
+    labeller(teacher, tmp_path / "log.jsonl").label(ROWS[:1])
+    assert teacher.requests[0].top_logprobs == 1
+
+
+def voted(answers: list[Answer], log: Path) -> tuple[TeacherLabel, ScriptedTeacher]:
+    teacher = ScriptedTeacher(answers)
+    made = labeller(teacher, log)
+    made.votes = len(answers)
+    return made.label(ROWS[:1])[0], teacher
+
+
+def test_of_several_votes_the_majority_is_the_label(tmp_path: Path) -> None:
+    other = '{"intent": "enrich_profiles", "slots": {}}'
+    label, teacher = voted([other, oracle_reply(0), oracle_reply(0)], tmp_path / "log.jsonl")
+    assert label.prediction.frame == TRUTH[ROWS[0].id].frame
+    assert label.vote_share == pytest.approx(2 / 3)
+    assert label.answer.frame == label.prediction.frame
+    assert [(request.temperature, request.seed) for request in teacher.requests] == [(0.0, 0), (0.7, 1), (0.7, 2)]
+    assert len({call.key for call in label.calls}) == 3
+
+
+def test_without_a_majority_there_is_no_label(tmp_path: Path) -> None:
+    other = '{"intent": "enrich_profiles", "slots": {}}'
+    label, _ = voted([other, oracle_reply(0)], tmp_path / "log.jsonl")
+    assert (label.prediction.frame, label.prediction.error, label.vote_share) == (None, "no_majority", 0.5)
+
+
+def test_votes_that_are_no_frames_do_not_count_as_votes_for_one(tmp_path: Path) -> None:
+    label, _ = voted([RequestRefused("a"), RequestRefused("b")], tmp_path / "log.jsonl")
+    assert (label.prediction.error, label.vote_share) == ("refused", 0.0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from kickwheel.domain import load_domain, scaffold_domain
 from kickwheel.inference.frame_codec import encode_frame, frame_json_schema
+from kickwheel.seeding.domain_facts import facts_of
 from kickwheel.seeding.teacher_prompt import PROMPT_TOKENS, TeacherPrompt, estimated_tokens
 from schemas.task import SlotSpec, TaskCatalog
 from tests.unit.seeding.seeding_world import CATALOG, SEEDS, row, task
@@ -73,3 +77,31 @@ def test_the_reply_has_room_for_the_longest_right_answer() -> None:
 def test_the_same_rows_make_the_same_request_whatever_their_order() -> None:
     first = TeacherPrompt(CATALOG, SEEDS, few_shot=4).request("orders please")
     assert first == TeacherPrompt(CATALOG, SEEDS[::-1], few_shot=4).request("orders please")
+
+
+def test_facts_stand_at_the_end_of_the_system_message_under_a_heading_and_within_the_budget() -> None:
+    def about(text: str) -> list[str]:
+        return ["orders stored in data lake", "EMEA also called 欧洲"] if "orders" in text else []
+
+    prompt = TeacherPrompt(CATALOG, SEEDS, few_shot=3, facts_about=about)
+    plain = TeacherPrompt(CATALOG, SEEDS, few_shot=3)
+    system = prompt.request("reload the orders of EMEA").messages[0].content
+    bare = plain.request("reload the orders of EMEA").messages[0].content
+    assert system.startswith(bare)
+    assert system[len(bare) :].splitlines()[1:] == [
+        "Known facts (background of the messages, not messages):",
+        "- orders stored in data lake",
+        "- EMEA also called 欧洲",
+    ]
+    assert prompt.request("lunch?") == plain.request("lunch?")
+
+
+def test_facts_come_from_the_domains_knowledge_file(tmp_path: Path) -> None:
+    folder = scaffold_domain("claims", tmp_path)
+    (folder / "knowledge.csv").write_text(
+        "subject,relation,object\nclaims,also called,理赔\nclaims,stored in,warehouse\n", encoding="utf-8"
+    )
+    domain = load_domain(folder)
+    assert facts_of(domain, 3)("新的理赔有多少") == ["claims also called 理赔", "claims stored in warehouse"]
+    assert facts_of(domain, 1)("claims of today") == ["claims also called 理赔"]
+    assert facts_of(domain, 0)("claims of today") == ()
