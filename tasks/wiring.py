@@ -16,7 +16,7 @@ from kickwheel.distillation.ports import Distiller
 from kickwheel.domain import Domain, load_domain
 from kickwheel.errors import ServerNotInstalled
 from kickwheel.inference.base_model_adapter import BaseModelFolder, ensure_base_model
-from kickwheel.inference.metered_client import MeteredClient
+from kickwheel.inference.metered_client import LimitedClient, MeteredClient
 from kickwheel.inference.openai_adapter import OpenAIChatClient
 from kickwheel.inference.ports import ChatClient, ChatRequest, Message, Student
 from kickwheel.inference.purse import SPEND_FILE, Budget, Purse
@@ -228,7 +228,7 @@ def teacher_client(place: Place, endpoint: Endpoint) -> Iterator[ChatClient | No
     teacher = place.settings.teacher
     limiter = _limiter(endpoint.url, teacher.requests_per_minute, teacher.tokens_per_minute)
     with chat_client(place, endpoint) as client:
-        yield MeteredClient(client, limiter, Purse(place.teacher_ledger, Budget.of(teacher)))
+        yield MeteredClient(LimitedClient(client, limiter), Purse(place.teacher_ledger, Budget.of(teacher)))
 
 
 @lru_cache

@@ -60,13 +60,17 @@ def open_recogniser(
             f"which model at {teacher.base_url} is to read statements? Set KICKWHEEL_TEACHER__MODEL, or take the rules",
             field="teacher.model",
         )
+    from kickwheel.inference.metered_client import LimitedClient
     from kickwheel.inference.openai_adapter import OpenAIChatClient
     from kickwheel.inference.patient_client import PatientClient
+    from kickwheel.inference.rate_limit import RateLimiter
     from kickwheel.inference.remembering_client import RememberingClient
 
     client = OpenAIChatClient(teacher.base_url, teacher.model, teacher.api_key, teacher.timeout_s)
+    limiter = RateLimiter(teacher.requests_per_minute, teacher.tokens_per_minute, clock=time.monotonic, sleep=time.sleep)
     try:
-        remembering = RememberingClient(PatientClient(client, time.sleep), settings.home / domain / CALL_LOG)
+        patient = PatientClient(LimitedClient(client, limiter), time.sleep)
+        remembering = RememberingClient(patient, settings.home / domain / CALL_LOG)
         prompt = LlmPrompt(glossary, read_facts(knowledge))
         llm = LlmRecogniser(remembering, prompt, rules, teacher.max_concurrency, progress)
         yield llm if choice == "llm" else HybridRecogniser(rules, llm, settings.intent.second_opinion)

@@ -18,7 +18,7 @@ from kickwheel.errors import (
     ServiceUnavailable,
     is_transient,
 )
-from kickwheel.inference.metered_client import MeteredClient
+from kickwheel.inference.metered_client import LimitedClient, MeteredClient
 from kickwheel.inference.ports import ChatReply, ChatRequest, Message
 from kickwheel.inference.purse import Budget, Purse, Spent, read_spent
 from kickwheel.inference.rate_limit import RateLimiter
@@ -33,15 +33,8 @@ def ask(text: str = "hello") -> ChatRequest:
     return ChatRequest(messages=(Message("user", text),), max_tokens=10)
 
 
-def metered(teacher: ScriptedTeacher, ledger: Path, budget: Budget, waits: list[float] | None = None) -> MeteredClient:
-    now = [0.0]
-
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-        if waits is not None:
-            waits.append(seconds)
-
-    return MeteredClient(teacher, RateLimiter(0, 0, clock=lambda: now[0], sleep=sleep), Purse(ledger, budget))
+def metered(teacher: ScriptedTeacher, ledger: Path, budget: Budget) -> MeteredClient:
+    return MeteredClient(teacher, Purse(ledger, budget))
 
 
 def answers(client: MeteredClient, calls: int) -> int:
@@ -132,13 +125,35 @@ def test_many_threads_do_not_pay_for_more_than_one_would(tmp_path: Path) -> None
     assert read_spent(tmp_path / "ledger.jsonl") == Spent(23, 115, 69)
 
 
-def test_the_wait_that_a_service_asks_for_holds_back_everybody(tmp_path: Path) -> None:
+def test_the_wait_that_a_service_asks_for_holds_back_everybody() -> None:
+    now = [0.0]
     waits: list[float] = []
-    client = metered(ScriptedTeacher([RateLimited("429", retry_after=7.0), REPLY]), tmp_path / "l.jsonl", Budget(), waits)
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        waits.append(seconds)
+
+    teacher = ScriptedTeacher([RateLimited("429", retry_after=7.0), REPLY])
+    client = LimitedClient(teacher, RateLimiter(0, 0, clock=lambda: now[0], sleep=sleep))
     with pytest.raises(RateLimited):
         client.complete(ask())
     assert client.complete(ask()) == REPLY
-    assert waits == [7.0]
+    assert (client.model, waits) == ("scripted-teacher", [7.0])
+
+
+def test_the_tokens_that_a_call_really_had_make_room_for_the_next() -> None:
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    teacher = ScriptedTeacher(lambda _: ChatReply("ok", "stop", "m", 2, 1))  # 18 by estimate
+    client = LimitedClient(teacher, RateLimiter(0, 30, clock=lambda: now[0], sleep=sleep))
+    for _ in range(5):
+        client.complete(ask())
+    assert now[0] == 0.0
+    client.complete(ask())  # 15 + 18 are more than 30
+    assert now[0] == 60.0
 
 
 def test_a_service_that_counts_no_tokens_is_charged_at_the_estimate(tmp_path: Path) -> None:

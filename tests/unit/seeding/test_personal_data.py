@@ -22,17 +22,14 @@ from tests.unit.seeding.seeding_world import row
         ("call (415) 555-0132", "phone", "(415) 555-0132"),
         ("身份证11010519491231002X的客户", "id_number", "11010519491231002X"),
         ("card 4111 1111 1111 1111 was charged", "card", "4111 1111 1111 1111"),
-        ("卡号6222021234567890128", "card", None),
+        ("卡号6222021234567890128", "card", "6222021234567890128"),
         ("from 192.168.10.24 since monday", "ip", "192.168.10.24"),
         ("host 2001:db8::8a2e:370:7334 is down", "ip", "2001:db8::8a2e:370:7334"),
     ],
 )
-def test_personal_data_are_found_where_they_stand(text: str, kind: str, value: str | None) -> None:
+def test_personal_data_are_found_where_they_stand(text: str, kind: str, value: str) -> None:
     found = [(finding.kind, text[finding.start : finding.end]) for finding in personal_data(text)]
-    if value is None:  # a card number whose check digit does not hold is a number
-        assert found == []
-    else:
-        assert found == [(kind, value)]
+    assert found == [(kind, value)]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +37,7 @@ def test_personal_data_are_found_where_they_stand(text: str, kind: str, value: s
     [
         "orders of 2026-02-28 at 10:30:00",
         "order 4111111111111112",
+        "卡号6222021234567890129",
         "身份证110105194912310021",
         "身份证11010519491331002X",
         "version 1.2.3",

@@ -11,7 +11,6 @@ import pytest
 from kickwheel.domain import Domain, load_domain, scaffold_domain
 from kickwheel.inference.metered_client import MeteredClient
 from kickwheel.inference.purse import SPEND_FILE, Budget, Purse, Spent, read_spent
-from kickwheel.inference.rate_limit import RateLimiter
 from kickwheel.intent.mapping import map_requirements
 from kickwheel.lineage import stage_inputs
 from kickwheel.seeding.lap_inputs import lap_inputs
@@ -66,10 +65,9 @@ def run(domain: Domain, settings: Settings, rounds: int, votes: int = 1) -> Spen
     folder = lap.work("seeding", stage_inputs("seeding", domain, settings, lap))
     inputs = lap_inputs(domain, settings, lap, catalog, folder).inputs
     ledger = lap.folder / SPEND_FILE
-    limiter = RateLimiter(0, 0, clock=lambda: 0.0, sleep=lambda _: None)
     teacher = ScriptedTeacher(lambda _: '{"intent": "out_of_scope", "slots": {}}')
     for number in range(1, rounds + 1):
-        run_round(inputs, number, MeteredClient(teacher, limiter, Purse(ledger, Budget())))
+        run_round(inputs, number, MeteredClient(teacher, Purse(ledger, Budget())))
     return read_spent(ledger)
 
 

@@ -21,7 +21,6 @@ from kickwheel.inference.metered_client import MeteredClient
 from kickwheel.inference.openai_adapter import OpenAIChatClient
 from kickwheel.inference.ports import ChatClient
 from kickwheel.inference.purse import Budget, Purse, read_spent
-from kickwheel.inference.rate_limit import RateLimiter
 from kickwheel.seeding.label_log import TeacherCall
 from kickwheel.seeding.rounds import RoundOutcome, run_round
 from kickwheel.settings import SeedingSettings
@@ -141,11 +140,10 @@ def test_a_spent_budget_keeps_what_was_paid_for_and_sends_the_rest_to_people(
     server: FakeModelServer, client: OpenAIChatClient, tmp_path: Path
 ) -> None:
     ledger = tmp_path / "spend.jsonl"
-    limiter = RateLimiter(0, 0, clock=lambda: 0.0, sleep=lambda _: None)
 
     def run(calls: int) -> RoundOutcome:
         (tmp_path / "round-0001.json").unlink(missing_ok=True)
-        return label_all(tmp_path, MeteredClient(client, limiter, Purse(ledger, Budget(max_calls=calls))))
+        return label_all(tmp_path, MeteredClient(client, Purse(ledger, Budget(max_calls=calls))))
 
     server.reply = lambda messages, _model: encode_frame(TRUTH[BY_TEXT[text_of(messages)].id].frame)  # type: ignore[arg-type]
     outcome = run(7)
