@@ -38,7 +38,9 @@ def teacher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMod
     numbers, seen = count(), dict[str, int]()
 
     def reply(messages: Messages, _model: str) -> Answer:
-        text = next(m["content"] for m in reversed(messages) if m["role"] == "user" and "That reply is wrong" not in m["content"])
+        text = next(
+            m["content"] for m in reversed(messages) if m["role"] == "user" and "That reply is wrong" not in m["content"]
+        )
         if text not in seen:
             seen[text] = next(numbers)
         return FAULTS[seen[text] % len(FAULTS)]
