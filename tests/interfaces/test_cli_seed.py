@@ -33,7 +33,7 @@ def test_plan_in_json_and_in_words(domain: Path) -> None:
 
 def test_plan_of_no_domain_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["seed", "plan", str(tmp_path / "gone")])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "no such folder" in done.stderr
 
 
@@ -50,5 +50,5 @@ def test_diff_of_two_files(domain: Path, tmp_path: Path) -> None:
 
 def test_diff_with_a_version_that_is_not_there_says_so(domain: Path) -> None:
     done = CliRunner().invoke(app, ["seed", "diff", "abcdef", str(domain / "seeds.jsonl")])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "no version begins with it" in done.stderr
