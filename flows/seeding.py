@@ -7,7 +7,7 @@ from prefect import flow
 from schemas.seeding import SeedSet
 from tasks import policies
 from tasks.recording import finish, finished, recorded_stage
-from tasks.seeding import assemble, label_round
+from tasks.seeding import assemble, label_round, take_answers
 from tasks.wiring import place_of, teacher_endpoint
 
 
@@ -15,6 +15,7 @@ from tasks.wiring import place_of, teacher_endpoint
 def seeding(domain: str = "examples/dataops", lap: int = 0) -> SeedSet:
     """Grow the lap's labelled rows. lap: 0 takes the unfinished one, or opens the next."""
     place = place_of(domain, lap)
+    take_answers(place)
     if seeds := finished(place, "seeding", SeedSet):
         return seeds
     with recorded_stage(place, "seeding") as run:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from prefect import task
+from prefect.logging import get_run_logger
 
 from kickwheel.inference.purse import Budget, read_spent
+from kickwheel.review.queue import DomainReview
+from kickwheel.review.reviewed_rows import copy_answers
 from kickwheel.seeding.gate import Gated
 from kickwheel.seeding.lap_inputs import lap_inputs
 from kickwheel.seeding.rounds import RoundOutcome, run_round
@@ -42,6 +45,13 @@ def assemble(place: Place, teacher: Endpoint, run: RunRecorder) -> SeedSet:
     keep_version(seeds.train, place.settings.home / place.domain.name / FOLDER)
     run.dataset(seeds.train, "seed-set", "training")
     return seeds
+
+
+def take_answers(place: Place) -> None:
+    """Copy what reviewers have settled by now: the whole stage works from that copy, whoever answers meanwhile."""
+    count = copy_answers(DomainReview(place.domain, place.settings.home), place.lap)
+    if count:
+        get_run_logger().info("seeding: %d rows are settled by reviewers", count)
 
 
 def _gate(place: Place) -> Gated:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kickwheel import __version__
 from kickwheel.domain import Domain
 from kickwheel.registry import published_versions
+from kickwheel.review.reviewed_rows import answers_copy
 from kickwheel.settings import Settings
 from kickwheel.workspace import Lap, fingerprint, previous_lap
 from schemas.base import DataRef
@@ -47,7 +48,10 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
                 domain.knowledge,
                 domain.glossary_file,
             )
-            return fingerprint(*common, catalog, settings.seeding, *_teacher(settings), *_budget(settings), rows, *files)
+            reviewed = answers_copy(lap)
+            people = (reviewed,) if reviewed.is_file() else ()
+            asked = (*_teacher(settings), *_budget(settings))
+            return fingerprint(*common, catalog, settings.seeding, *asked, rows, *files, *people)
         case "tuning":
             seeds = lap.load("seeding", SeedSet)
             return fingerprint(*common, seeds.train, settings.tuning, settings.model, domain.valid, domain.eval)

@@ -131,6 +131,15 @@ class SeedingSettings(Group):
     votes: int = Field(default=1, ge=1, description="Answers asked for a row; more than half must agree (self-consistency)")
 
 
+class ReviewSettings(Group):
+    """Rows that people answer: `kickwheel review`."""
+
+    overlap: float = Field(
+        default=0.2, ge=0, le=1, description="Share of rows that the page also shows to a second reviewer, to measure agreement"
+    )
+    wait_hours: float = Field(default=72.0, gt=0, description="Hours for which the review flow waits for people")
+
+
 class ThroughputSettings(Group):
     """Load steps and the objective that they are held against."""
 
@@ -180,6 +189,7 @@ class Settings(BaseSettings):
     teacher: TeacherSettings = TeacherSettings()
     intent: IntentSettings = IntentSettings()
     seeding: SeedingSettings = SeedingSettings()
+    review: ReviewSettings = ReviewSettings()
     tuning: LoraPlan = LoraPlan()
     throughput: ThroughputSettings = ThroughputSettings()
     distillation: DistillationSettings = DistillationSettings()

@@ -31,6 +31,7 @@ from schemas.registry import (
     TaskDiff,
     TouchedRows,
 )
+from schemas.review import Conflict, PairAgreement, ReviewAnswer, ReviewerTally, ReviewRow, ReviewStatus
 from schemas.seed_versions import PlannedRound, Relabelled, SeedPlan, SeedSetDiff
 from schemas.task import Schedule, SlotSpec
 from schemas.utterance import Provenance, Utterance
@@ -168,6 +169,32 @@ _REGISTRY: tuple[Contract, ...] = (
     ),
 )
 
+_ANSWER = ReviewAnswer(
+    id="pool-0007",
+    text=_TEXT,
+    decision="labelled",
+    frame=_WANTED,
+    reviewer="李雷",
+    at=datetime.datetime(2026, 11, 30, 8, 15, 0, 250_000, tzinfo=datetime.UTC),
+    via="page",
+)
+_REVIEW: tuple[Contract, ...] = (
+    _ANSWER,
+    _ANSWER.model_copy(update={"decision": "skipped", "frame": None, "via": "file"}),
+    ReviewRow(id="pool-0007", text=_TEXT, language="zh", suggestion=_OTHER, reasons=("slots_disagree",), answers=(_ANSWER,)),
+    ReviewStatus(
+        domain="dataops",
+        rows=3,
+        settled=1,
+        open=1,
+        skipped=1,
+        conflicts=(Conflict(id="pool-0007", text=_TEXT, answers=(_ANSWER,)),),
+        reviewers=(ReviewerTally(name="李雷", answered=2, accepted=1, skipped=1),),
+        pairs=(PairAgreement(reviewers=("ana", "李雷"), shared=2, same_intent=1.0, same_frame=0.5, kappa=None),),
+        alpha=0.5,
+    ),
+)
+
 _ROWS: tuple[Contract, ...] = (
     Utterance(id="seeds-0001", text=_TEXT, language="zh", frame=_WANTED, provenance=Provenance(source="seed")),
     Utterance(id="pool-0001", text="plain text, no label", language="en"),
@@ -232,7 +259,7 @@ _ROWS: tuple[Contract, ...] = (
 def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
     """At least one instance a contract, found by walking whole ones."""
     found: dict[type[Contract], list[Contract]] = {}
-    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING):
+    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING, *_REVIEW):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):
                 found[type(part)].append(part)

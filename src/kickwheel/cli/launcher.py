@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
+from kickwheel.errors import InputError
 from schemas.execution import ExecutionResult
 from schemas.lap import LapReport, Stage
 
@@ -29,6 +30,55 @@ def run_task(domain: str, task: str) -> ExecutionResult:
     return cast(ExecutionResult, execute(domain=domain, task=task))
 
 
+def wait_for_review(domain: str, lap: int) -> FollowedRun:
+    """Run the review flow here; it is paused until somebody resumes it."""
+    from flows.review import review
+
+    state = review(domain=domain, lap=lap, return_state=True)
+    details = state.state_details
+    return FollowedRun(str(details.flow_run_id), "review", state.name or state.type.value, state.message or "")
+
+
+def resume_review(flow_run: str, reviewer: str, *, take_open: bool) -> str:
+    """Resume the flow run of that id or name; says what became of it. A run that does not wait is left alone.
+
+    Raises:
+        InputError: there is no such run, its time is over, or the server does not take the input.
+    """
+    from prefect.client.orchestration import get_client
+    from prefect.exceptions import FlowPauseTimeout, NotPausedError
+    from prefect.flow_runs import resume_flow_run
+
+    with get_client(sync_client=True) as client:
+        run = _run_of(client, flow_run)
+    told = f"flow run {run.name} ({run.id})"
+    try:
+        resume_flow_run(run.id, run_input={"reviewer": reviewer, "take_open": take_open})
+    except NotPausedError:
+        state = run.state.name if run.state else "not started"
+        return f"{told} does not wait for anybody (it is {state}): nothing was done"
+    except FlowPauseTimeout as error:
+        raise InputError(f"{told} waited too long and ended; all answers are kept: start the flow again") from error
+    except RuntimeError as error:
+        raise InputError(f"{told}: {error}", field="--reviewer") from error
+    return f"{told} goes on"
+
+
+def _run_of(client: SyncPrefectClient, name: str) -> FlowRun:
+    """The flow run of that id, else the newest of that name, waiting ones first."""
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, FlowRunFilterName
+    from prefect.client.schemas.sorting import FlowRunSort
+
+    try:
+        wanted = FlowRunFilter(id=FlowRunFilterId(any_=[UUID(name)]))
+    except ValueError:
+        wanted = FlowRunFilter(name=FlowRunFilterName(any_=[name]))
+    runs = client.read_flow_runs(flow_run_filter=wanted, sort=FlowRunSort.EXPECTED_START_TIME_DESC)
+    if not runs:
+        raise InputError(f"there is no flow run {name!r}: the Prefect UI and `prefect flow-run ls` list them", field="FLOW_RUN")
+    return next((run for run in runs if run.state and run.state.is_paused()), runs[0])
+
+
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
@@ -37,6 +87,7 @@ LOGS_LATE_S = 5
 """Prefect ships logs in batches: the last ones come some seconds after the final state."""
 
 if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
     from prefect.client.schemas.objects import FlowRun
 
 

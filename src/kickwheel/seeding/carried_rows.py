@@ -24,12 +24,13 @@ def carried_rows(before: Iterable[Utterance], current: Mapping[str, Utterance], 
     kept = []
     for row in before:
         now = current.get(row.id)
-        if _stands(row, catalog):
+        if stands(row, catalog):
             kept.append(row)
-        elif now is not None and now.text == row.text and _stands(now, catalog):
+        elif now is not None and now.text == row.text and stands(now, catalog):
             kept.append(now)
     return kept
 
 
-def _stands(row: Utterance, catalog: TaskCatalog) -> bool:
+def stands(row: Utterance, catalog: TaskCatalog) -> bool:
+    """Whether a row has a label that the tasks still take."""
     return row.frame is not None and not _OUTDATED.intersection(failed_rules(row.text, row.frame, catalog))

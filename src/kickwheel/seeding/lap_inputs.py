@@ -7,10 +7,13 @@ from pathlib import Path
 from kickwheel.domain import Domain
 from kickwheel.embedding.open_adapter import open_embedder
 from kickwheel.lineage import starting_rows
+from kickwheel.review.reviewed_rows import reviewed_rows, with_reviewed
 from kickwheel.seeding.carried_rows import carried_rows
 from kickwheel.seeding.domain_facts import facts_of
 from kickwheel.seeding.gate import Gated, gated
+from kickwheel.seeding.personal_data import masked
 from kickwheel.seeding.rounds import SeedingInputs
+from kickwheel.seeding.seed_set import BUNDLED, PEOPLE
 from kickwheel.settings import Settings
 from kickwheel.workspace import Lap, read_jsonl
 from schemas.task import TaskCatalog
@@ -32,16 +35,20 @@ def lap_inputs(domain: Domain, settings: Settings, lap: Lap, catalog: TaskCatalo
         InputError: a row does not hold.
     """
     seeding = settings.seeding
-    seeds, answers = domain.rows("seeds"), {row.id: row for row in domain.rows("review")}
+    seeds, bundled = domain.rows("seeds"), {row.id: row for row in domain.rows("review")}
+    pool = domain.rows("pool")
+    asked = (masked(row) if seeding.mask_personal_data else row for row in pool)  # what reviewers saw
+    people = reviewed_rows(lap, asked, catalog)
     if before := starting_rows(settings, domain, lap):
-        current = answers | {row.id: row for row in seeds}
+        current = bundled | {row.id: row for row in seeds}
         seeds = carried_rows(read_jsonl(Path(before.path), Utterance), current, catalog)
     inputs = SeedingInputs(
         catalog=catalog,
-        seeds=seeds,
-        pool=domain.rows("pool"),
+        seeds=with_reviewed(seeds, people.known),
+        pool=pool,
         valid=domain.rows("valid"),
-        answers=answers,
+        answers={**bundled, **people.answers},
+        reviewer=" and ".join(name for name, rows in ((BUNDLED, bundled), (PEOPLE, people.answers or people.known)) if rows),
         folder=folder,
         label_log=label_log(settings, domain),
         settings=seeding,

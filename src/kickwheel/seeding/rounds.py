@@ -45,6 +45,7 @@ class SeedingInputs:
     Args:
         seeds: labelled rows to start from.
         answers: a reviewer's labelled rows by id, as far as there are any.
+        reviewer: who gave the answers; empty: the bundled file, if there are any.
         folder: where the rounds are written; one folder, one set of inputs.
         label_log: log of teacher calls; may be shared by all laps of a domain.
         embedder: for the strategy that compares rows.
@@ -62,6 +63,7 @@ class SeedingInputs:
     seed: int
     embedder: Embedder | None = None
     facts_about: FactsAbout = no_facts
+    reviewer: str = ""
 
 
 class RoundOutcome(Contract):

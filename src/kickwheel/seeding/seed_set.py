@@ -48,7 +48,7 @@ def assemble_seed_set(
         labels_by_source=dict(sorted(sources.items())),
         rounds=tuple(outcome.report for outcome in outcomes),
         teacher=_contribution(outcomes, kept, inputs.answers, teacher_model, unavailable_reason),
-        reviewer=BUNDLED if inputs.answers else PEOPLE,
+        reviewer=inputs.reviewer or (BUNDLED if inputs.answers else PEOPLE),
         coverage=coverage(train, inputs.catalog, languages=[row.language for row in inputs.pool]),
         agreement=sum(outcome.agreed for outcome in outcomes) / parsed if parsed else None,
         checks=checks,
