@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from kickwheel.errors import StageFailed
 
@@ -81,7 +82,8 @@ class EmbeddingProbe:
         if len(classes) == 1:
             biases[classes] = 0.0
             return cls(table, biases)
-        with warnings.catch_warnings():
+        # More BLAS threads than idle cores spin: on a busy machine 20 s become 120.
+        with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
             # The last steps before convergence move no prediction.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(vectors, targets, sample_weight=weights)

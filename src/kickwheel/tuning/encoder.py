@@ -28,6 +28,7 @@ class EncoderPlan:
 
     Args:
         epochs: passes over the unlabelled rows, or over the labelled ones where there are no others.
+        max_steps: fewer passes where they would take more steps than these; 0: no limit.
         head_rate: the head learns this many times faster than the encoder.
         labelled_share: of each batch, while there are unlabelled rows.
         max_tokens: of a text; the rest is not read.
@@ -38,6 +39,7 @@ class EncoderPlan:
     """
 
     epochs: float = 8.0
+    max_steps: int = 0
     learning_rate: float = 2e-4
     head_rate: float = 10.0
     batch_size: int = 64

@@ -25,12 +25,17 @@ def plan_batches(
     ours, others = np.flatnonzero(labelled & (weights > 0)), np.flatnonzero(~labelled & (weights > 0))
     if not len(others) or not len(ours):
         every = ours if len(ours) else others
-        steps = max(1, math.ceil(plan.epochs * len(every) / plan.batch_size))
+        steps = _steps(plan, len(every), plan.batch_size)
         return [batch for batch, _ in zip(_passes(every, size, plan.batch_size, rng), range(steps), strict=False)]
     mine = min(max(1, round(plan.batch_size * plan.labelled_share)), plan.batch_size - 1)
-    steps = max(1, math.ceil(plan.epochs * len(others) / (plan.batch_size - mine)))
+    steps = _steps(plan, len(others), plan.batch_size - mine)
     parts = zip(_passes(others, size, plan.batch_size - mine, rng), _passes(ours, size, mine, rng), range(steps), strict=False)
     return [np.concatenate([a, b]) for a, b in _alike(list(parts), size)]
+
+
+def _steps(plan: EncoderPlan, rows: int, count: int) -> int:
+    steps = max(1, math.ceil(plan.epochs * rows / count))
+    return min(steps, plan.max_steps) if plan.max_steps else steps
 
 
 def _alike(parts: Sequence[tuple[Batch, Batch, int]], size: NDArray[np.intp]) -> Iterator[tuple[Batch, Batch]]:

@@ -66,6 +66,8 @@ def test_each_batch_holds_its_share_of_labelled_rows() -> None:
     assert {(int((batch < 20).sum()), len(batch)) for batch in found} == {(3, 12)}
     seen = Counter(np.concatenate(found).tolist())
     assert 109 not in seen
+    assert len(batches(replace(plan, max_steps=7))) == 7
+    assert len(batches(replace(plan, max_steps=70))) == 40
     assert {seen[row] for row in range(20, 109)} <= {3, 4, 5}
     assert max(seen[row] for row in range(20)) - min(seen[row] for row in range(20)) <= 1
     assert [batch.tolist() for batch in found] == [batch.tolist() for batch in batches(plan)]
