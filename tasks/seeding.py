@@ -10,7 +10,7 @@ from kickwheel.review.queue import DomainReview
 from kickwheel.review.reviewed_rows import copy_answers
 from kickwheel.seeding.gate import Gated
 from kickwheel.seeding.lap_inputs import lap_inputs
-from kickwheel.seeding.rounds import RoundOutcome, run_round
+from kickwheel.seeding.rounds import RoundOutcome, run_round, teacher_prompt
 from kickwheel.seeding.seed_set import assemble_seed_set, spend_of
 from kickwheel.seeding.seed_versions import FOLDER, keep_version
 from kickwheel.tracking.runs_adapter import RunRecorder
@@ -36,12 +36,15 @@ def label_round(place: Place, teacher: Endpoint, number: int) -> RoundOutcome:
 @task(task_run_name="assemble", **policies.LOCAL)
 def assemble(place: Place, teacher: Endpoint, run: RunRecorder) -> SeedSet:
     """The lap's labelled rows as one file, the rows that wait for a person as another."""
+    gate = _gate(place)
     seeds = assemble_seed_set(
-        _gate(place),
+        gate,
         teacher_model=teacher.model,
         unavailable_reason=teacher.reason or None,
         spend=spend_of(read_spent(place.teacher_ledger), Budget.of(place.settings.teacher)),
     )
+    if teacher.url:
+        run.prompt(f"{place.domain.name}-teacher", teacher_prompt(gate.inputs, ()).template())
     keep_version(seeds.train, place.settings.home / place.domain.name / FOLDER)
     run.dataset(seeds.train, "seed-set", "training")
     return seeds

@@ -30,6 +30,7 @@ from schemas.utterance import Utterance, language_of
 
 Row = TypeVar("Row", bound=BaseModel)
 Numbered = list[tuple[int, Row]]
+_IDS_SHOWN = 10
 CHECKED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 """Time at which documents are read; the mapping does not depend on it."""
 
@@ -86,7 +87,29 @@ def notes_of(domain: Domain) -> list[str]:
     missing = [intent for intent in catalog.intents if intent not in labelled] if catalog else []
     if missing:
         notes.append(f"no seed row for {', '.join(missing)}")
-    return notes
+    return [*notes, *_row_notes(domain)]
+
+
+def _row_notes(domain: Domain) -> Iterator[str]:
+    """What the seeding stage will find in the rows."""
+    from kickwheel.seeding.leakage import leaked_rows, told_all
+    from kickwheel.seeding.personal_data import personal_data
+
+    settings = domain.resolved_settings().seeding
+    rows = [*domain.rows("seeds"), *domain.rows("pool")]
+    leaks = leaked_rows(
+        rows,
+        {"valid": domain.rows("valid"), "eval": domain.rows("eval")},
+        threshold=settings.near_duplicate,
+        templates=settings.template_leaks,
+    )
+    if leaks:
+        yield f"{len(leaks)} rows will be kept out of training: {told_all(leaks)}"
+    holders = [row.id for row in rows if personal_data(row.text)]
+    if holders and not settings.mask_personal_data:
+        more = ", …" if len(holders) > _IDS_SHOWN else ""
+        ids = ", ".join(holders[:_IDS_SHOWN])
+        yield f"{len(holders)} rows hold personal data (seeding.mask_personal_data masks them): {ids}{more}"
 
 
 def _read_glossary(domain: Domain, problems: list[InputError]) -> Glossary | None:

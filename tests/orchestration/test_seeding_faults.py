@@ -95,6 +95,7 @@ def test_every_fault_is_a_typed_count_of_a_flow_that_completes(example: Path, te
     assert experiment is not None
     (run,) = client.search_runs([experiment.experiment_id], "tags.`kickwheel.stage` = 'seeding'")
     assert [item.dataset.digest for item in run.inputs.dataset_inputs] == [seeds.train.sha256[:36]]
+    assert run.data.tags["mlflow.linkedPrompts"] == '[{"name": "dataops-teacher", "version": "1"}]'
     assert run.data.metrics["teacher_paid_calls"] == seeds.spend.calls
 
 

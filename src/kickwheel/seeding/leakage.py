@@ -50,12 +50,10 @@ def refuse_leaks(rows: Sequence[Utterance], held_out: HeldOut, *, threshold: flo
     """
     leaks = leaked_rows(rows, held_out, threshold=threshold, templates=templates)
     if leaks:
-        shown = "; ".join(told(leak) for leak in leaks[:_IDS_SHOWN])
-        more = f"; and {len(leaks) - _IDS_SHOWN} more" if len(leaks) > _IDS_SHOWN else ""
         raise StageFailed(
-            f"{len(leaks)} training rows would leak into the evaluation: {shown}{more}. Take them out of the training rows, or "
-            "out of the evaluation if they should never have been in it; seeding.near_duplicate and seeding.template_leaks say "
-            "what counts"
+            f"{len(leaks)} training rows would leak into the evaluation: {told_all(leaks)}. Take them out of the training "
+            "rows, or out of the evaluation if they should never have been in it; seeding.near_duplicate and "
+            "seeding.template_leaks say what counts"
         )
 
 
@@ -67,6 +65,12 @@ def told(leak: LeakedRow) -> str:
         "parent": "was made from",
     }
     return f"{leak.id} {how[leak.reason]} {leak.split} row {leak.other}"
+
+
+def told_all(leaks: Sequence[LeakedRow]) -> str:
+    """The first leaks in words, and how many more there are."""
+    more = [f"and {len(leaks) - _IDS_SHOWN} more"] if len(leaks) > _IDS_SHOWN else []
+    return "; ".join([*(told(leak) for leak in leaks[:_IDS_SHOWN]), *more])
 
 
 def _leak(

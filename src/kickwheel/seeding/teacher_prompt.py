@@ -57,6 +57,16 @@ class TeacherPrompt:
             self._vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 4), sublinear_tf=True, lowercase=False)
             self._matrix = self._vectorizer.fit_transform([normal_form(row.text) for row in self._examples])
 
+    def template(self) -> list[dict[str, str]]:
+        """The messages with ``{{places}}`` for what depends on the text: what a prompt registry keeps a version of."""
+        said = [
+            ("system", f"{self._instruction}\n{_FACTS}\n{{{{facts}}}}"),
+            ("user", "{{example_text}}"),
+            ("assistant", "{{example_frame}}"),
+            ("user", "{{text}}"),
+        ]
+        return [{"role": role, "content": content} for role, content in said]
+
     def request(self, text: str, *, refused: ChatReply | None = None, error: str = "") -> ChatRequest:
         """The request for a text; after a refused reply, the one that shows what was wrong with it."""
         facts = self._facts_about(text)

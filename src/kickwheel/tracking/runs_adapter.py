@@ -61,6 +61,15 @@ class RunRecorder:
         log = self.client.log_artifacts if path.is_dir() else self.client.log_artifact
         log(self.run_id, str(path), folder)
 
+    def prompt(self, name: str, messages: Sequence[Mapping[str, str]]) -> str:
+        """Link a chat prompt to the run: the registry's newest version if it says the same, else a new one. Returns which."""
+        template = [dict(message) for message in messages]
+        version = self.client.load_prompt(f"prompts:/{name}@latest", allow_missing=True, cache_ttl_seconds=0)
+        if version is None or version.template != template:
+            version = self.client.register_prompt(name, template)
+        self.client.link_prompt_version_to_run(self.run_id, version)
+        return str(version.version)
+
     def dataset(self, ref: DataRef, name: str, context: str) -> None:
         """Log a dataset input by its hash. MLflow keeps 36 characters of a digest."""
         data = Dataset(

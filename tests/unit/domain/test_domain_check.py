@@ -233,3 +233,15 @@ def test_example_phrasing_must_not_be_measured_on(folder: Path) -> None:
     [problem] = check_domain(folder)
     assert places([problem]) == [("eval.jsonl", 2, "text")]
     assert "fetch_api_logs" in str(problem)
+
+
+def test_rows_that_seeding_will_keep_out_and_personal_data_are_noted(folder: Path) -> None:
+    near = {"id": "p-8", "text": "orders to the lake: last nights", "language": "en"}
+    append(folder, "pool.jsonl", near, {"id": "p-9", "text": "订单发给13812345678", "language": "zh"})
+    assert check_domain(folder) == []
+    notes = notes_of(load_domain(folder))
+    assert not any("kept out of training" in note for note in notes)
+    append(folder, "pool.jsonl", {**near, "id": "p-10", "text": "orders -> lake, last nights"})
+    notes = notes_of(load_domain(folder))
+    assert any("1 rows will be kept out of training: p-10 is " in note and "eval row eval-0001" in note for note in notes)
+    assert any("1 rows hold personal data" in note and note.endswith(": p-9") for note in notes)

@@ -45,6 +45,13 @@ def test_the_system_message_names_every_intent_with_its_slots() -> None:
     assert "out_of_scope ()" in system
 
 
+def test_the_template_is_the_request_with_places_for_what_depends_on_the_text() -> None:
+    prompt = TeacherPrompt(CATALOG, SEEDS, few_shot=1, facts_about=lambda _: ["a fact"])
+    template, messages = prompt.template(), prompt.request("orders?").messages
+    assert [said["role"] for said in template] == [message.role for message in messages]
+    assert messages[0].content == template[0]["content"].replace("{{facts}}", "- a fact")
+
+
 def test_the_system_message_shows_whole_phrasings_as_far_as_their_budget_goes() -> None:
     said = ("把昨天华东区的订单同步到数据湖里", "resend the orders", "补订单")
     spoken = task(1, "sync_orders").model_copy(update={"phrasings": said})

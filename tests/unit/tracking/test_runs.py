@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -42,6 +43,16 @@ def test_a_lap_has_a_parent_with_children_named_by_stage(tmp_path: Path) -> None
     assert len(tracker.client.get_metric_history(child.run_id, "loss")) == 1200
     assert run.inputs.dataset_inputs[0].dataset.digest == "a" * 36
     assert status(tracker, child.run_id) == status(tracker, parent.run_id) == "FINISHED"
+
+
+def test_a_prompt_gets_a_new_version_only_when_it_says_something_new(tmp_path: Path) -> None:
+    tracker = tracker_in(tmp_path)
+    run = tracker.parent
+    first = [{"role": "system", "content": "Label each message.\n{{facts}}"}, {"role": "user", "content": "{{text}}"}]
+    second = [{"role": "system", "content": "Label every message."}, first[1]]
+    assert [run.prompt("dataops-teacher", said) for said in (first, first, second)] == ["1", "1", "2"]
+    linked = json.loads(tracker.client.get_run(run.run_id).data.tags["mlflow.linkedPrompts"])
+    assert linked == [{"name": "dataops-teacher", "version": version} for version in ("1", "2")]
 
 
 @pytest.mark.parametrize(
