@@ -104,12 +104,12 @@ def _row_notes(domain: Domain) -> Iterator[str]:
         templates=settings.template_leaks,
     )
     if leaks:
-        yield f"{len(leaks)} rows will be kept out of training: {told_all(leaks)}"
+        yield f"to be kept out of training, {len(leaks)} of the rows: {told_all(leaks)}"
     holders = [row.id for row in rows if personal_data(row.text)]
     if holders and not settings.mask_personal_data:
         more = ", …" if len(holders) > _IDS_SHOWN else ""
         ids = ", ".join(holders[:_IDS_SHOWN])
-        yield f"{len(holders)} rows hold personal data (seeding.mask_personal_data masks them): {ids}{more}"
+        yield f"personal data (seeding.mask_personal_data masks them) in {len(holders)} of the rows: {ids}{more}"
 
 
 def _read_glossary(domain: Domain, problems: list[InputError]) -> Glossary | None:

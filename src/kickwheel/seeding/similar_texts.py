@@ -34,20 +34,25 @@ def trigrams(text: str) -> frozenset[str]:
     return frozenset(plain[start : start + _SIZE] for start in range(max(1, len(plain) - _SIZE + 1)))
 
 
+def _as_it_is(parts: frozenset[str]) -> frozenset[str]:
+    return parts
+
+
 def similar(texts: Sequence[str], others: Sequence[str], threshold: float) -> Iterator[Similar]:
     """Every pair of a text and another at or above the threshold (> 0), by place, the likest first, ties in order."""
     if not texts or not others:
         return
-    counter = CountVectorizer(analyzer=trigrams, binary=True, dtype=np.float32)
-    known = counter.fit_transform(others).T.tocsc()
-    sizes = np.array([len(trigrams(text)) for text in others])
+    counter = CountVectorizer(analyzer=_as_it_is, binary=True, dtype=np.float32)
+    parts = [trigrams(text) for text in others]
+    known = counter.fit_transform(parts).T.tocsc()
+    sizes = np.array([len(part) for part in parts])
     for start in range(0, len(texts), _BLOCK):
-        block = texts[start : start + _BLOCK]
+        block = [trigrams(text) for text in texts[start : start + _BLOCK]]
         common = (counter.transform(block) @ known).tocsr()
-        for place, text in enumerate(block):
+        for place, own in enumerate(block):
             row = slice(common.indptr[place], common.indptr[place + 1])
             columns, shared = common.indices[row], common.data[row]
-            likeness = shared / (len(trigrams(text)) + sizes[columns] - shared)
+            likeness = shared / (len(own) + sizes[columns] - shared)
             alike = sorted((-float(likeness[i]), int(columns[i])) for i in np.flatnonzero(likeness >= threshold))
             yield from (Similar(start + place, column, min(1.0, -negative)) for negative, column in alike)
 

@@ -243,5 +243,5 @@ def test_rows_that_seeding_will_keep_out_and_personal_data_are_noted(folder: Pat
     assert not any("kept out of training" in note for note in notes)
     append(folder, "pool.jsonl", {**near, "id": "p-10", "text": "orders -> lake, last nights"})
     notes = notes_of(load_domain(folder))
-    assert any("1 rows will be kept out of training: p-10 is " in note and "eval row eval-0001" in note for note in notes)
-    assert any("1 rows hold personal data" in note and note.endswith(": p-9") for note in notes)
+    assert any("kept out of training, 1 of the rows: p-10 is " in note and "eval row eval-0001" in note for note in notes)
+    assert any(note.startswith("personal data") and note.endswith("in 1 of the rows: p-9") for note in notes)
