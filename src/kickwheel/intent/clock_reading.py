@@ -31,6 +31,7 @@ def _with_parts(text: str, tokens: Sequence[Token]) -> list[Token]:
     whole = [token.meaning for token in tokens if isinstance(token.meaning, PartOfDay) and token.meaning.whole]
     in_halves = any(clock.half in ("am", "pm") for token in tokens for clock in _clocks(token))
     carried = whole[0] if whole else None
+    unclaimed = list(whole)
     settled: list[Token] = []
     for token in tokens:
         previous = settled[-1] if settled else None
@@ -47,11 +48,35 @@ def _with_parts(text: str, tokens: Sequence[Token]) -> list[Token]:
             own = previous.meaning
             start = start if own.whole else settled.pop().start
         minutes = [_minute_of(clock, own, carried, in_halves) for clock in _clocks(token)]
+        _refuse_contradiction(_clocks(token), minutes, own or (carried if carried in unclaimed else None))
+        _refuse_going_back(_clocks(token), minutes, own, carried, settled)
+        unclaimed = [part for part in unclaimed if part not in (own, None if own else carried)]
         is_span = isinstance(token.meaning, Between)
         meaning = Span(minutes[0], minutes[1]) if is_span else Times(tuple(sorted(set(minutes))))
         settled.append(Token(meaning, start, end, text[start:end]))
         carried = own or carried
+    if unclaimed and len(unclaimed) < len(settled) and any(isinstance(token.meaning, Times) for token in settled):
+        raise TimeRefused(f"The {unclaimed[0].name} is named, and a time in another part of the day: which counts?", "contradiction")
     return settled
+
+
+def _refuse_contradiction(clocks: Sequence[Clock], minutes: Sequence[int], part: PartOfDay | None) -> None:
+    """'Every evening at 9am', 下午3:00am, 'every morning at 20:00'."""
+    for clock, minute in zip(clocks, minutes, strict=True):
+        if part and clock.half != "exact" and not any(first <= minute <= last for first, last in _MINUTES_IN[part.name]):
+            raise TimeRefused(f"Is {clock.hour}:{clock.minute:02d} meant, or the {part.name}?", "contradiction")
+
+
+def _refuse_going_back(
+    clocks: Sequence[Clock], minutes: Sequence[int], own: PartOfDay | None, carried: PartOfDay | None, settled: Sequence[Token]
+) -> None:
+    """'Every morning at 9 and 3': in a list that runs backwards the last one may be in another part of the day."""
+    earlier = [minute for token in settled if isinstance(token.meaning, Times) for minute in token.meaning.minutes]
+    for clock, minute in zip(clocks, minutes, strict=True):
+        bare = own is None and carried is not None and not clock.half and clock.hour <= 12
+        if bare and earlier and minute < earlier[-1]:
+            raise TimeRefused(f"Is {clock.hour}:{clock.minute:02d} in the {carried.name if carried else ''} too?")
+        earlier.append(minute)
 
 
 def _clocks(token: Token) -> tuple[Clock, ...]:
@@ -101,11 +126,13 @@ def _minute_of(clock: Clock, own: PartOfDay | None, carried: PartOfDay | None, i
     shifted = _HOUR_IN[part.name](hour)
     if shifted is None:
         raise TimeRefused(f"Which hour of the day is {hour}:{minute:02d} in the {part.name}?")
-    return shifted * 60 + minute if shifted * 60 + minute <= DAY else minute
+    return shifted * 60 + minute
 
 
 def _in_12(hour: int, first: int, last: int) -> int | None:
     """An afternoon or evening hour in either way of counting, 24 for midnight; None outside ``first`` to ``last``."""
+    if hour == 0:
+        return 24 if last == 24 else None
     counted = 24 if hour == 12 and first > 12 else hour + 12 if hour < 12 else hour
     return counted if first <= counted <= last else None
 
@@ -116,6 +143,16 @@ _HOUR_IN: dict[str, Callable[[int], int | None]] = {
     "noon": lambda hour: hour if hour == 11 else _in_12(hour, 12, 14),
     "afternoon": lambda hour: _in_12(hour, 12, 18),
     "evening": lambda hour: _in_12(hour, 17, 24),
-    "night": lambda hour: hour if hour < 6 else _in_12(hour, 20, 24),
+    "night": lambda hour: hour + 24 if hour < 6 else _in_12(hour, 20, 24),
 }
-"""Hour of the day of a figure in a part of the day; None: nobody says that, or it may be two."""
+"""Hour of the day of a figure in a part of the day, from 24 on after the midnight that ends it; None: nobody says that,
+or it may be two."""
+_MINUTES_IN = {
+    "small hours": ((0, 7 * 60),),
+    "morning": ((0, DAY // 2 - 1),),
+    "noon": ((11 * 60, 15 * 60),),
+    "afternoon": ((12 * 60, 19 * 60),),
+    "evening": ((16 * 60, DAY + 60),),
+    "night": ((0, 6 * 60), (19 * 60, DAY + 6 * 60)),
+}
+"""Minutes from midnight that a part of the day may hold, generously: outside of them two words contradict each other."""

@@ -28,8 +28,11 @@ from kickwheel.intent.spelling import respelled
 from kickwheel.intent.statement_words import (
     ARROW,
     ASPECT,
+    CALENDAR,
     BULLET,
     CONDITION,
+    DENIED_EN,
+    DENIED_ZH,
     DESCRIBES,
     EN_BEFORE,
     EN_CAUSATIVE,
@@ -43,6 +46,7 @@ from kickwheel.intent.statement_words import (
     REMARK,
     RUNS,
     SEPARATOR,
+    TAKEN_BACK,
     TIME_LIKE,
     WITH_PLACE,
     ZH_BEFORE,
@@ -95,7 +99,7 @@ class RulesRecogniser:
         if unreadable := not_read(text):
             return [unreadable]
         polite = bool(POLITE_QUESTION.search(text))
-        if text.endswith("?") and not polite:
+        if text.endswith(("?", "吗")) and not polite:
             return [Refused("not_a_task", "This is a question: which task does it ask for?")]
         text, slips = respelled(BULLET.sub("", POLITE_END.sub("", text)), self.glossary.action_forms, self.glossary.own_words)
         if not ARROW.search(text):
@@ -211,6 +215,8 @@ class RulesRecogniser:
         bound = LIMITS.search(objects.rest)
         if bound and not (action == "validate" and bound.group().lower() in ("or", "或")):  # faults may be listed so
             return bound.group()
+        if (stopped := TAKEN_BACK.search(f"{objects.rest} {remark}")) or (stopped := CALENDAR.search(objects.rest)):
+            return stopped.group()
         if re.search(r"\w", remark) and (not REMARK.fullmatch(remark) or TIME_LIKE.search(remark)):
             return remark
         unknown = [thing.phrase for thing in things if not thing.slug]
@@ -227,6 +233,9 @@ class RulesRecogniser:
         if not rest:
             return Objects((), (), "", "")
         chinese = ZH_BEFORE.fullmatch(words)
+        said = words.replace(chinese["np"], " ") if chinese and chinese["np"] else rest
+        if DENIED_EN.search(said) or (chinese and DENIED_ZH.search(said)):
+            return Refused("not_a_task", f"Is the task wanted at all? {words!r} stands before it. {_SAY}")
         if chinese:
             return Objects(named_things(chinese["np"] or "", self.glossary), (), "", "")
         done = clause.word.lower().endswith(("ed", "sent"))
@@ -260,7 +269,7 @@ def _blank(text: str, tokens: Sequence[Token]) -> str:
     blanked = "".join(letters)
     mark = re.escape(TIME_MARK)
     tied = (
-        rf"(?:\b(?:at|on|in|by|of|from|between|during|for|within)\s+|@\s*)?(?:\bthe\s+)?(?={mark})|(?:按照?|以|[在于从自])\s*(?={mark})"
+        rf"(?:\b(?:at|on|in|of|from|between|during|for|within)\s+|@\s*)?(?:\bthe\s+)?(?={mark})|(?:按照?|以|[在于从自])\s*(?={mark})"
         rf"|(?<={mark})[\s,、和及与在的到至~-]*(?:\b(?:and|to|at|on|until|till)\b\s*)?(?={mark})"
         rf"|(?<={mark})\s*(?:的|时间|开始|准时|整|频率|频次|周期|之?内|期间|之间|都要?|sharp\b|time\b)"
         rf"|{_LABEL}\s*(?:是|为|在|设为|设在|定在|\bis\b|\bat\b)?\s*[:,=]?\s*(?={mark})|[(\[【]\s*(?={mark})|(?<={mark})\s*[)\]】]"

@@ -117,6 +117,21 @@ NO_NAME = re.compile(
     _FLAGS,
 )
 """Words that are no part of what something is called: a phrase with one of them says something else."""
+TAKEN_BACK = re.compile(
+    r"取消|暂停|暂缓|停止|停一停|停用|终止|作废|撤销|先不|\b(?:cancel\w*|abort\w*|suspend\w*|paus\w+|halt\w*|stop\w*|scrapped|obsolete)\b", _FLAGS
+)
+"""The task is named, and called off."""
+DENIED_ZH = re.compile(r"(?<![能可是])[不否]|[勿别未没无停免]")
+"""Before a Chinese action, outside of the data's name: the task is not wanted."""
+DENIED_EN = re.compile(r"n't\b|\b(?:not|no|never|rarely|seldom|hardly|scarcely|without|cannot|neither|nor|refus\w+|oppos\w+)\b", _FLAGS)
+"""Before an English action: the task is not wanted."""
+CALENDAR = re.compile(
+    r"\b(?:days?|daytime|nighttime|weeks?|months?|quarters?|years?|seasons?|summer|winter|spring|autumn|h[12]|q[1-4]|shifts?|peak"
+    r"|christmas|easter|ramadan|(?:jan|febr)uary|march|april|june|july|august|(?:septem|octo|novem|decem)ber|now)\b"
+    r"|\b\d{1,4}(?:[/.]\d{1,2})+\b|\b\d{1,2}(?:st|nd|rd|th)\b",
+    _FLAGS,
+)
+"""Words of the calendar that were not read as times, behind a preposition: they may bound the task."""
 REMARK = re.compile(
     r"(?:如?失败|出错|重试|确保|保证|避免|方便|便于|用于|以便|以供|供|谢谢|辛苦).*|(?:请)?(?:自动|准时|定时)?(?:执行|运行|触发|进行|完成|启动)(?:[一1]次)?(?:即可)?"
     r"|(?:to\s+be\s+)?(?:runs?|run|executed?|scheduled|performed|automatically)(?:\s+automatically)?"
@@ -133,6 +148,7 @@ ASPECT = re.compile(
 """What of the data is validated: it changes nothing about which data that is."""
 LIMITS = re.compile(
     r"至少|最多|不超过|以内|或|之前|之后"
+    r"|\b(?:(?:where|if|when|as\s+soon\s+as)\s+possible|in\s+case|by\s+hand|provided|providing|as\s+long\s+as|depending|subject\s+to)\b"
     r"|\b(?:at\s+(?:least|most|the\s+latest|the\s+earliest)|least|most|latest|earliest|only|or|up\s+to)\b"
     r"|\bfor\s+(?:\w+\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|ten|twelve|several|some)\s+(?:hours?|days?|weeks?|months?|years?|quarters?|times)\b",
     _FLAGS,

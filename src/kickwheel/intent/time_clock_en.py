@@ -18,7 +18,7 @@ AMPM = r"(?P<half>[ap])\.?\s?m\b\.?"
 _HOUR = rf"(?:{'|'.join(sorted(_WORDS[1:], key=len, reverse=True))})"
 _FIVE = "|".join(five.replace("-", "[ -]") for five in _FIVES)
 _MINUTE = rf"(?P<m>(?:oh|o)[\s-]five|{_FIVE}|ten|fifteen|twenty|thirty|forty|fifty|five)"
-_PAST = r"(?P<part>half|(?:a\s+)?quarter|(?:five|ten|twenty|twenty[ -]five|\d{1,2})(?:\s+min(?:ute)?s?)?)"
+_PAST = r"(?P<part>half|(?:a\s+)?quarter|(?:five|ten|twenty|twenty[ -]five|2[05]|\d{1,2}(?=\s+(?:past|min)))(?:\s+min(?:ute)?s?)?)"
 _IMPOSSIBLE_HOUR = 99
 """13pm: refused when the times are settled."""
 
@@ -78,7 +78,11 @@ def _between(match: re.Match[str]) -> Meaning:
 
 _NO_HALF = r"(?P<half>(?!))?"
 CLOCK_EN: tuple[Entry, ...] = (
-    entry(rf"(?<![\d:.])(?P<h>\d{{1,2}})(?:[:.h](?P<m>[0-5]\d))?\s*{AMPM}", _clock),
+    entry(rf"(?<![\d:.])(?P<h>\d{{1,2}})(?:[:.h](?P<m>[0-5]\d))?\s*{AMPM}(?!\s*/)", _clock),
+    entry(
+        r"(?<![\d:.])\d{1,2}:\d{2}\s?[+-]\d{2}:?\d{2}\b",
+        Unclear("In which IANA time zone, e.g. Europe/Berlin?", reason="ambiguous_zone"),
+    ),
     entry(
         rf"(?<![\d:.])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?::00)?(?!\d|:\d)(?:\s*(?:h|hrs|hours|o'?clock)\b)?{_NO_HALF}",
         _clock,
@@ -87,7 +91,7 @@ CLOCK_EN: tuple[Entry, ...] = (
     entry(rf"(?<![\d:.])(?<!every )(?<!each )(?P<h>\d{{1,2}})h(?P<m>[0-5]\d)?\b{_NO_HALF}", _clock),
     entry(
         r"(?:\bat\s+|@\s*)(?P<times>\d{1,2}(?:[:.]\d{2})?(?:(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+|\s*&\s*)\d{1,2}(?:[:.]\d{2})?)*)"
-        r"(?:\s*(?:o'?clock|sharp))?(?![\d:.%]*\d|%|\s*(?:[ap]\.?m\b|percent|minutes?\b|mins?\b|hours?\b|past\b|to\s+(?:\d|noon\b|midnight\b)|h\b|h\d|/))",
+        r"(?:\s*(?:o'?clock|sharp))?(?![\d:.%]*\d|%|\s*(?:[ap]\.?m\b|percent|minutes?\b|mins?\b|hours?\b|past\b|(?:to|through|thru|till|until)\s+(?:\d|noon\b|midnight\b)|-\s*\d|h\b|h\d|/))",
         _bare_list,
     ),
     entry(r"(?P<times>(?<![\d:.])\d{1,2})\s*o'?clock", _bare_list),

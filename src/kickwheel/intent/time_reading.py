@@ -13,6 +13,7 @@ from kickwheel.intent.clock_reading import settle_clocks
 from kickwheel.intent.cron_text import CronRefused, read_cron
 from kickwheel.intent.glossary import Glossary, Window
 from kickwheel.intent.recurrence import ALL_MONTHS, DAY, EVERY_DAY, WORKWEEK, Days, Monthly, NthDay, Recurrence, Stride, Weekly
+from kickwheel.intent.time_bounds import refuse_bounded
 from kickwheel.intent.time_questions_en import EN_QUESTIONS
 from kickwheel.intent.time_questions_zh import ZH_QUESTIONS
 from kickwheel.intent.time_refused import TimeRefused
@@ -42,6 +43,8 @@ from kickwheel.intent.time_words_zh import ZH
 from kickwheel.intent.time_words_zone import CRON, ZONE
 
 Kind = TypeVar("Kind")
+_FEW_DAYS = 2
+"""So many days of the week are no stretch of days that 'every day' could run through."""
 _AND = re.compile(r"[和及与]|\band\b|&", re.IGNORECASE | re.ASCII)
 _DAYS, _TIMES = WeekDays | MonthDays | NthOfMonth, Times | Span
 
@@ -105,6 +108,7 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
         if isinstance(token.meaning, Unclear) and glossary.time_meaning(token.text) is None:
             question = f"{token.text.strip()!r}: {token.meaning.question}"
             raise TimeRefused(question, token.meaning.reason)
+    refuse_bounded(text, tokens)
     settled = settle_clocks(text, tokens)
     _refuse_interleaved(text, settled)
     when, notes = _recurrence(settled, glossary)
@@ -163,9 +167,9 @@ def _recurrence(tokens: Sequence[Token], glossary: Glossary) -> tuple[Recurrence
         if not counts and all(isinstance(token.meaning, Times | PartOfDay) for token in tokens):
             raise TimeRefused("On which days? Every day, or once only?")
         days = Weekly()
-    if DAY in minutes:
+    if minutes and minutes[-1] >= DAY:
         if days != Weekly():
-            raise TimeRefused("Midnight at the beginning or at the end of that day?")
+            raise TimeRefused("Midnight and the hours after it: those at the beginning of that day, or those that follow it?")
         minutes = tuple(sorted({minute % DAY for minute in minutes}))
     return Recurrence(days, minutes), tuple(dict.fromkeys(notes))
 
@@ -209,12 +213,15 @@ def _joined(found: Sequence[Days]) -> Days | None:
     narrow = list(dict.fromkeys(days for days in found if days != Weekly()))
     if len(narrow) > 1 and not all(isinstance(days, Weekly) for days in narrow):
         raise TimeRefused("Two different sets of days are named: which of them counts?", "contradiction")
+    sets = [days.days for days in narrow if isinstance(days, Weekly)]
+    if any(one < other for one in sets for other in sets):
+        raise TimeRefused("Two different sets of days are named: which of them counts?", "contradiction")
     if len(narrow) < 2:
         wide = found[0] if found else None
         if narrow and wide and len(found) > 1 and not isinstance(narrow[0], Weekly):
             raise TimeRefused("Every day, or on those days only?", "contradiction")
         return narrow[0] if narrow else wide
-    return Weekly(frozenset[int]().union(*(days.days for days in narrow if isinstance(days, Weekly))))
+    return Weekly(frozenset[int]().union(*sets))
 
 
 def _refuse_interleaved(text: str, tokens: Sequence[Token]) -> None:
@@ -224,6 +231,7 @@ def _refuse_interleaved(text: str, tokens: Sequence[Token]) -> None:
     if sum(turns) > 1:
         raise TimeRefused("Several days and several times are named: which time on which days?", "contradiction")
     for a, b in pairwise(found):
+        _refuse_every_day_and_some(text, a, b)
         differ = a.meaning != b.meaning and WeekDays(EVERY_DAY) in (a.meaning, b.meaning)
         if (
             differ
@@ -232,6 +240,17 @@ def _refuse_interleaved(text: str, tokens: Sequence[Token]) -> None:
             and _AND.search(text[a.end : b.start])
         ):
             raise TimeRefused("Every day, or on the other days that are named?", "contradiction")
+
+
+def _refuse_every_day_and_some(text: str, first: Token, last: Token) -> None:
+    """'Every day, Monday to Saturday' and 周末每天 are one set of days; 'daily, on Tuesdays' and 周末也每天 are two."""
+    if not (isinstance(first.meaning, WeekDays) and isinstance(last.meaning, WeekDays)):
+        return
+    few, all_days = min(first.meaning.days, last.meaning.days, key=len), max(first.meaning.days, last.meaning.days, key=len)
+    if all_days != EVERY_DAY or len(few) > _FEW_DAYS:
+        return
+    if first.meaning.days == EVERY_DAY or text[first.end : last.start].strip(" 的在内"):
+        raise TimeRefused("Every day, or on those days only?", "contradiction")
 
 
 def _interval(
@@ -250,7 +269,7 @@ def _interval(
         raise TimeRefused("Counted from which day, and at which time?")
     weekdays = days or Weekly()
     first, last = (spans[0].first, min(spans[0].last, DAY - 1)) if spans else (0, DAY - 1)
-    if first >= last:
+    if first >= last or (spans and spans[0].last > DAY):
         raise TimeRefused("Does that part of the day go over midnight, or is it meant in 12 hours?")
     if every.at:
         minutes = (hour + past for hour in range(0, DAY, 60) for past in every.at)

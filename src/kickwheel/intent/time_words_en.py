@@ -36,6 +36,7 @@ _ORDINALS = {
 _COUNTED = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
 _NTH = rf"(?P<nth>{_COUNTED})"
 _DATE = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(word for word, nth in _ORDINALS.items() if nth > 0)})"
+_FIGURE = r"\d{1,2}(?:st|nd|rd|th)"
 _SEP = r"\s*(?:,\s*and\b|,|and\b|&|/|\+)\s*"
 _TO = r"\s*(?:-|to\b|through\b|thru\b|till\b|until\b)\s*"
 _DATES = rf"(?P<days>{_DATE}(?:(?:{_SEP}|{_TO})(?:on\s+)?(?:the\s+)?{_DATE})*)"
@@ -185,7 +186,7 @@ def _past_hour(match: re.Match[str]) -> Meaning:
     return Every(60, at=tuple(sorted(minutes)))
 
 
-_HOURLY = r"(?:(?:once\s+)?(?:hourly|(?:every|each|per|an)\s+(?:single\s+)?hour))"
+_HOURLY = r"(?:(?:once\s+)?(?:hourly|(?:every|each|per)\s+(?:single\s+)?hour))"
 _MINUTES = rf"(?:{NUMBER}|(?:a\s+)?(?:quarter|half))"
 _MINUTE_LIST = rf"{_MINUTES}(?:\s*(?:minutes?|mins?))?(?:{_SEP}(?:at\s+)?{_MINUTES})*"
 EN: tuple[Entry, ...] = (
@@ -214,7 +215,7 @@ EN: tuple[Entry, ...] = (
         _month_days,
     ),
     entry(
-        rf"\b(?:every|each)\s+{_DATES}(?:{_OF_MONTH})?(?!\s+(?:days?|hour|week|month|quarter|year|minute|{DAY_NAME}|{_WORKDAY}|{MONTH_NAME}|of\b))",
+        rf"\b(?:every|each)\s+(?P<days>{_FIGURE}(?:(?:{_SEP}|{_TO})(?:the\s+)?{_FIGURE})*)(?!\s+(?:days?|hour|week|month|quarter|year|minute|{DAY_NAME}|{_WORKDAY}|{MONTH_NAME}|of\b))",
         _month_days,
     ),
     entry(

@@ -99,7 +99,7 @@ ZONE: tuple[Entry, ...] = (
         _offset,
     ),
     entry(
-        rf"(?P<zh>{'|'.join(sorted(_CHINESE, key=len, reverse=True))})(?:标准|当地)?(?:时间|时区|时)",
+        rf"(?P<zh>{'|'.join(sorted(_CHINESE, key=len, reverse=True))})(?:标准|当地)?(?:时间|时区|时(?![\u4e00-\u9fff]))",
         lambda m: InZone(_CHINESE[m["zh"]]),
     ),
     entry("东八区", InZone("Asia/Shanghai")),
@@ -108,7 +108,7 @@ ZONE: tuple[Entry, ...] = (
         lambda m: Unclear(f"Which zone is {m['short']}? {AMBIGUOUS[m['short'].upper()]}", reason="ambiguous_zone"),
     ),
     Entry(re.compile(r"(?P<city>(?:\b[A-Z][A-Za-z]+ ){1,3})(?:[Ss]tandard |[Dd]aylight )?time\b", re.ASCII), _city),
-    Entry(re.compile(r"(?<=[\dm]) in (?P<place>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\b", re.ASCII), _place),
+    Entry(re.compile(r"(?:(?<=[\dm])|(?<=days)|(?<=daily)) in (?P<place>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\b", re.ASCII), _place),
     Entry(
         re.compile(r"\b(?:ET|PT)\b", re.ASCII),
         lambda m: InZone({"ET": "America/New_York", "PT": "America/Los_Angeles"}[m.group()]),
@@ -117,7 +117,7 @@ ZONE: tuple[Entry, ...] = (
 
 CRON: tuple[Entry, ...] = (
     entry(
-        r"(?<![\w*/,-])(?:(?:\*|\d{1,2})(?:[-/,*\d]*))(?:\s+(?:[\d*?LW#][-\d*/,?LW#]*|(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[-,a-z]*)){4,6}(?![\w*/,-])",
+        r"(?<![\w*/,-])(?:(?:\*|\d{1,2})(?:[-/,*\d]*))(?:\s+(?:[\d*?LW#][-\d*/,?LW#]*|(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[-,a-z]*)){4,6}(?<!,)(?![\w*/-]|,[\w*])",
         lambda m: CronWords(m.group()) if "*" in m.group() else None,
     ),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from kickwheel.intent.glossary import Glossary
-from kickwheel.intent.phrases import Named
+from kickwheel.intent.phrases import TIME_MARK, Named
 from kickwheel.intent.ports import Recognised, Refused
-from kickwheel.intent.statement_words import CONDITION, NO_NAME
+from kickwheel.intent.statement_words import CONDITION, NO_NAME, TAKEN_BACK
 from kickwheel.intent.time_reading import TimeReading
 
 _MOVING = {"sync", "archive"}
@@ -42,7 +42,8 @@ def triple(
 
 
 def _is_no_name(phrase: str) -> bool:
-    return len(phrase) > _LONGEST_NAME or bool(CONDITION.search(phrase) or NO_NAME.search(phrase))
+    worded = any(char.isalpha() for char in phrase)
+    return not worded or TIME_MARK in phrase or len(phrase) > _LONGEST_NAME or bool(CONDITION.search(phrase) or NO_NAME.search(phrase) or TAKEN_BACK.search(phrase))
 
 
 def _begins_known(phrase: str, glossary: Glossary) -> bool:
