@@ -56,7 +56,9 @@ def _with_parts(text: str, tokens: Sequence[Token]) -> list[Token]:
         settled.append(Token(meaning, start, end, text[start:end]))
         carried = own or carried
     if unclaimed and len(unclaimed) < len(settled) and any(isinstance(token.meaning, Times) for token in settled):
-        raise TimeRefused(f"The {unclaimed[0].name} is named, and a time in another part of the day: which counts?", "contradiction")
+        raise TimeRefused(
+            f"The {unclaimed[0].name} is named, and a time in another part of the day: which counts?", "contradiction"
+        )
     return settled
 
 
@@ -70,12 +72,13 @@ def _refuse_contradiction(clocks: Sequence[Clock], minutes: Sequence[int], part:
 def _refuse_going_back(
     clocks: Sequence[Clock], minutes: Sequence[int], own: PartOfDay | None, carried: PartOfDay | None, settled: Sequence[Token]
 ) -> None:
-    """'Every morning at 9 and 3': in a list that runs backwards the last one may be in another part of the day."""
+    """'Every morning at 9 and 3': in a list that does not go forward the last one may be in another part of the day."""
     earlier = [minute for token in settled if isinstance(token.meaning, Times) for minute in token.meaning.minutes]
-    for clock, minute in zip(clocks, minutes, strict=True):
-        bare = own is None and carried is not None and not clock.half and clock.hour <= 12
-        if bare and earlier and minute < earlier[-1]:
-            raise TimeRefused(f"Is {clock.hour}:{clock.minute:02d} in the {carried.name if carried else ''} too?")
+    part = own or carried
+    for index, (clock, minute) in enumerate(zip(clocks, minutes, strict=True)):
+        bare = (own is None or index > 0) and not clock.half and clock.hour <= 12
+        if part and bare and earlier and minute <= earlier[-1]:
+            raise TimeRefused(f"Is {clock.hour}:{clock.minute:02d} in the {part.name} too?")
         earlier.append(minute)
 
 

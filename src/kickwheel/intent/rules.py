@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from kickwheel.intent.clauses import Clause, blank, inside, read_clauses, visible, without_reason
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.normal_text import normalise
 from kickwheel.intent.phrases import (
@@ -28,9 +29,8 @@ from kickwheel.intent.spelling import respelled
 from kickwheel.intent.statement_words import (
     ARROW,
     ASPECT,
-    CALENDAR,
     BULLET,
-    CONDITION,
+    CALENDAR,
     DENIED_EN,
     DENIED_ZH,
     DESCRIBES,
@@ -42,10 +42,8 @@ from kickwheel.intent.statement_words import (
     POLITE_END,
     POLITE_QUESTION,
     PRONOUN,
-    REASON,
     REMARK,
     RUNS,
-    SEPARATOR,
     TAKEN_BACK,
     TIME_LIKE,
     WITH_PLACE,
@@ -63,24 +61,7 @@ _ADDING = {"enrich"}
 _CIRCLED = re.compile(r"^\s*[\u2460-\u249b]\s*")
 """A circled number before a list item; normalising would make it a figure."""
 _RUNS_BEHIND = re.compile(rf"\s*(?:{RUNS.pattern})$", RUNS.flags)
-_LABEL = (
-    r"(?:(?:执行|调度|运行|更新|同步|触发)?(?:频率|频次|周期|时间点?|时点)"
-    r"|\b(?:frequency|schedule|cadence|timing|run\s+time|when|time)\b)"
-)
-"""What introduces a time: 频率为, 'schedule:'."""
 _SAY = "Say it as 'sync ORDERS to LAKE every day at 9:00'"
-
-
-@dataclass(frozen=True)
-class Clause:
-    """One action with the words before and after it; ``start`` and ``end`` are its place in the statement."""
-
-    action: str
-    word: str
-    before: str
-    after: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -125,9 +106,9 @@ class RulesRecogniser:
 
     def _outcomes(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
         names = [match.span() for match in self._deceptive_names.finditer(text)] if self._deceptive_names else []
-        tokens = [token for token in time_tokens(text, self.glossary) if not _inside((token.start, token.end), names)]
-        blanked = _without_reason(_blank(text, tokens), self.glossary)
-        clauses = _clauses(blanked, self.glossary, names) or _clauses(blanked, self.glossary, ())
+        tokens = [token for token in time_tokens(text, self.glossary) if not inside((token.start, token.end), names)]
+        blanked = without_reason(blank(text, tokens), self.glossary)
+        clauses = read_clauses(blanked, self.glossary, names) or read_clauses(blanked, self.glossary, ())
         if not clauses:
             return [self._no_action(text, blanked, tokens)]
         try:
@@ -191,7 +172,7 @@ class RulesRecogniser:
             return [Refused("not_a_task", f"Which data is meant, {before.things[0].phrase!r} or {things[0].phrase!r}?")], ()
         if not any(thing.slug for thing in things) and (any(thing.slug for thing in before.things) or not things):
             told = " ".join(thing.phrase for thing in things)
-            if told and clause.action not in _ADDING and not RUNS.fullmatch(_visible(told)):
+            if told and clause.action not in _ADDING and not RUNS.fullmatch(visible(told)):
                 return [Refused("not_a_task", f"What does {told!r} mean for the task? {_SAY}")], ()
             things = before.things or earlier
         if not things:
@@ -207,7 +188,7 @@ class RulesRecogniser:
 
     def _unexplained(self, action: str, things: Sequence[Named], objects: Objects) -> str | None:
         """The first part of a clause that may say something about the task and is not understood."""
-        destination, remark = next(iter(objects.destinations), None), _visible(objects.remark)
+        destination, remark = next(iter(objects.destinations), None), visible(objects.remark)
         if destination and not destination.slug and re.search(r"[和及与、并]|\band\b", destination.phrase, re.ASCII):
             return destination.phrase
         if destination and re.match(r"(?:to|into|onto)\b", objects.rest):
@@ -223,11 +204,11 @@ class RulesRecogniser:
         for phrase in unknown:
             if self.glossary.action_pattern.search(phrase) or OTHER_VERBS.match(phrase) or (len(things) > 1 and "的" in phrase):
                 return phrase
-        return next((_visible(text) for text in [*unknown, objects.rest] if TIME_MARK in text or TIME_LIKE.search(text)), None)
+        return next((visible(text) for text in [*unknown, objects.rest] if TIME_MARK in text or TIME_LIKE.search(text)), None)
 
     def _before(self, clause: Clause) -> Objects | Refused:
         """What the words before an action name; a refusal where they say something else."""
-        words = _visible(clause.before)
+        words = visible(clause.before)
         filler = EN_BEFORE.match(words)
         rest = words[filler.end() :] if filler else words
         if not rest:
@@ -254,72 +235,3 @@ class RulesRecogniser:
                 if named and all(thing.slug for thing in (*named, *places)):
                     return Objects(named, places, "", "")
         return Refused("not_a_task", f"What does {words!r} mean for the task? {_SAY}")
-
-
-def _visible(text: str) -> str:
-    """Text without its marks of time."""
-    return " ".join(clean(text.replace(TIME_MARK, " ")).split())
-
-
-def _blank(text: str, tokens: Sequence[Token]) -> str:
-    """The text with words of time, and the small words that tie them to it, marked letter by letter."""
-    letters = list(text)
-    for token in tokens:
-        letters[token.start : token.end] = TIME_MARK * (token.end - token.start)
-    blanked = "".join(letters)
-    mark = re.escape(TIME_MARK)
-    tied = (
-        rf"(?:\b(?:at|on|in|of|from|between|during|for|within)\s+|@\s*)?(?:\bthe\s+)?(?={mark})|(?:按照?|以|[在于从自])\s*(?={mark})"
-        rf"|(?<={mark})[\s,、和及与在的到至~-]*(?:\b(?:and|to|at|on|until|till)\b\s*)?(?={mark})"
-        rf"|(?<={mark})\s*(?:的|时间|开始|准时|整|频率|频次|周期|之?内|期间|之间|都要?|sharp\b|time\b)"
-        rf"|{_LABEL}\s*(?:是|为|在|设为|设在|定在|\bis\b|\bat\b)?\s*[:,=]?\s*(?={mark})|[(\[【]\s*(?={mark})|(?<={mark})\s*[)\]】]"
-    )
-    blanked = re.sub(tied, lambda match: TIME_MARK * len(match.group()), blanked, flags=re.IGNORECASE | re.ASCII)
-    return re.sub(tied, lambda match: TIME_MARK * len(match.group()), blanked, flags=re.IGNORECASE | re.ASCII)
-
-
-def _without_reason(blanked: str, glossary: Glossary) -> str:
-    """A leading clause that says why is no part of the task, unless it names a time, a condition or an exception."""
-    reason = REASON.match(blanked)
-    if reason is None or TIME_MARK in reason.group() or CONDITION.search(reason.group()):
-        return blanked
-    rest = blanked[reason.end() :]
-    return " " * reason.end() + rest if glossary.action_pattern.search(rest) else blanked
-
-
-_AUXILIARY = re.compile(r"(?:gets?|getting)\s+(?:automatically\s+)?\w+(?:ed|sent)\b", re.IGNORECASE | re.ASCII)
-"""'Get' that only makes a passive: 'orders get synced'."""
-
-
-def _inside(span: tuple[int, int], names: Sequence[tuple[int, int]]) -> bool:
-    return any(first <= span[0] and span[1] <= last and span != (first, last) for first, last in names)
-
-
-def _clauses(blanked: str, glossary: Glossary, names: Sequence[tuple[int, int]]) -> list[Clause]:
-    """One clause an action word. An action word that no separator leads to is part of what the one before acts on."""
-    clauses: list[Clause] = []
-    start, action_end, action, word = 0, 0, "", ""
-    for match in glossary.action_pattern.finditer(blanked):
-        if _AUXILIARY.match(blanked, match.start()) or _inside(match.span(), names):
-            continue
-        if not action:
-            action, word = glossary.action_of(match.group()), match.group()
-            action_start, action_end = match.start(), match.end()
-            continue
-        between = blanked[action_end : match.start()]
-        separators = [sep for sep in SEPARATOR.finditer(between) if _only_fillers(between[sep.end() :])]
-        if not separators:
-            continue
-        split = action_end + separators[0].start()
-        clauses.append(Clause(action, word, blanked[start:action_start], blanked[action_end:split], start, split))
-        start = action_end + separators[0].end()
-        action, word = glossary.action_of(match.group()), match.group()
-        action_start, action_end = match.start(), match.end()
-    if action:
-        clauses.append(Clause(action, word, blanked[start:action_start], blanked[action_end:], start, len(blanked)))
-    return clauses
-
-
-def _only_fillers(text: str) -> bool:
-    words = " ".join(text.replace(TIME_MARK, " ").split())
-    return bool(EN_BEFORE.fullmatch(words) or ZH_BEFORE.fullmatch(words) or EN_PASSIVE.fullmatch(f"{words} "))

@@ -67,7 +67,7 @@ PRONOUN = re.compile(r"(?:it|them|these|those|其|它们?|二者|两者)", _FLAG
 """What was named before."""
 ARROW = re.compile(r"\s*(?:-{1,2}>|=>|→|⇒|➜|⟶)\s*")
 """Between data and where they go, in tables and notes."""
-BULLET = re.compile(r"^\s*(?:[-*•·●]\s+|\(?\d{1,2}[.)、](?=\s|[^\d\s])\s*|\(\d{1,2}\)\s*|\[[ xX]\]\s*)+")
+BULLET = re.compile(r"^\s*(?:[-*•·●]\s+(?![\d*/,-]+\s+[\d*])|\(?\d{1,2}[.)、](?=\s|[^\d\s])\s*|\(\d{1,2}\)\s*|\[[ xX]\]\s*)+")
 """What a list puts before its items."""
 REASON = re.compile(
     r"\s*(?:为了|为(?=[^,]{1,16}(?:需要|起见|目的))|因为?|由于|鉴于|考虑到|出于|(?:根据|按照?|依据|应)(?=[^,]{1,20}(?:需求|要求|规定|规范|制度|安排|计划|约定)))[^,]{2,40},\s*"
@@ -118,12 +118,15 @@ NO_NAME = re.compile(
 )
 """Words that are no part of what something is called: a phrase with one of them says something else."""
 TAKEN_BACK = re.compile(
-    r"取消|暂停|暂缓|停止|停一停|停用|终止|作废|撤销|先不|\b(?:cancel\w*|abort\w*|suspend\w*|paus\w+|halt\w*|stop\w*|scrapped|obsolete)\b", _FLAGS
+    r"取消|暂停|暂缓|停止|停一停|停用|终止|作废|撤销|先不|\b(?:cancel\w*|abort\w*|suspend\w*|paus\w+|halt\w*|stop\w*|scrapped|obsolete)\b",
+    _FLAGS,
 )
 """The task is named, and called off."""
-DENIED_ZH = re.compile(r"(?<![能可是])[不否]|[勿别未没无停免]")
+DENIED_ZH = re.compile(r"(?<![能可是])[不否]|[勿未没无停免]|(?<![分级特区类性个识])别(?!名)")
 """Before a Chinese action, outside of the data's name: the task is not wanted."""
-DENIED_EN = re.compile(r"n't\b|\b(?:not|no|never|rarely|seldom|hardly|scarcely|without|cannot|neither|nor|refus\w+|oppos\w+)\b", _FLAGS)
+DENIED_EN = re.compile(
+    r"n't\b|\b(?:not|no|never|rarely|seldom|hardly|scarcely|without|cannot|neither|nor|refus\w+|oppos\w+)\b", _FLAGS
+)
 """Before an English action: the task is not wanted."""
 CALENDAR = re.compile(
     r"\b(?:days?|daytime|nighttime|weeks?|months?|quarters?|years?|seasons?|summer|winter|spring|autumn|h[12]|q[1-4]|shifts?|peak"

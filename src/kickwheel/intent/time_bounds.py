@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from kickwheel.intent.time_refused import TimeRefused
 from kickwheel.intent.time_tokens import (
@@ -31,9 +32,9 @@ _BEFORE = re.compile(
     r"(?:\b(?:by|before|after|since|until|till|through|around|about|roughly|approximately|almost|nearly|within|not|never|non|but|than|except"
     r"|odd|even|alternat\w+|bi|semi|half|latest|earliest|some|most|few|against|following|preceding|as\s+of|up\s+to|or"
     r"|(?:eve|days?|weeks?|hours?|mornings?|nights?)\s+(?:of|before|after)|of)\s*-?\s*(?:on\s+|at\s+)?(?:the\s+|a\s+)?"
-    r"|\bfrom\s+the\s+"
+    r"|\bfrom\s+(?:the\s+)?"
     rf"|\b{_COUNTED}\s*(?:,|\band\b|\bor\b|&|/|\bto\b|-)\s*(?:the\s+)?"
-    r"|(?:将近|接近|临近|差不多|大致|不|非|避开|跳过|除了?|[双单]数?)\s*)$",
+    r"|(?:将近|接近|临近|差不多|大致|不|非|避开|跳过|(?<![清删])除了?|[双单奇偶]数|逢[双单])\s*)$",
     _FLAGS,
 )
 """Right before words of time: it bounds them, or picks some of them."""
@@ -96,7 +97,9 @@ def _refuse_purpose(text: str, token: Token, timed: Sequence[Token]) -> None:
     """'Every day at 9 for the meeting at 10': the second time is not the task's."""
     letters = list(text[: token.start])
     for other in timed:
-        letters[other.start : other.end] = " " * (min(other.end, token.start) - other.start) if other.start < token.start else ""
+        letters[other.start : other.end] = (
+            " " * (min(other.end, token.start) - other.start) if other.start < token.start else ""
+        )
     piece = re.split(r"[,;]", "".join(letters))[-1]
     found = _PURPOSE.search(piece)
     if found is None:
@@ -108,7 +111,7 @@ def _refuse_purpose(text: str, token: Token, timed: Sequence[Token]) -> None:
 
 def _refuse_apart(text: str, found: Sequence[Token], timed: Sequence[Token]) -> None:
     """Two times, or two sets of days, with other words between them."""
-    for first, last in zip(found, found[1:], strict=False):
+    for first, last in pairwise(found):
         if _same(first.meaning, last.meaning):
             continue
         between = list(text[first.end : last.start])

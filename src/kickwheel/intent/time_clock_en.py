@@ -18,7 +18,9 @@ AMPM = r"(?P<half>[ap])\.?\s?m\b\.?"
 _HOUR = rf"(?:{'|'.join(sorted(_WORDS[1:], key=len, reverse=True))})"
 _FIVE = "|".join(five.replace("-", "[ -]") for five in _FIVES)
 _MINUTE = rf"(?P<m>(?:oh|o)[\s-]five|{_FIVE}|ten|fifteen|twenty|thirty|forty|fifty|five)"
-_PAST = r"(?P<part>half|(?:a\s+)?quarter|(?:five|ten|twenty|twenty[ -]five|2[05]|\d{1,2}(?=\s+(?:past|min)))(?:\s+min(?:ute)?s?)?)"
+_PAST = (
+    r"(?P<part>half|(?:a\s+)?quarter|(?:five|ten|twenty|twenty[ -]five|2[05]|\d{1,2}(?=\s+(?:past|min)))(?:\s+min(?:ute)?s?)?)"
+)
 _IMPOSSIBLE_HOUR = 99
 """13pm: refused when the times are settled."""
 
@@ -80,7 +82,7 @@ _NO_HALF = r"(?P<half>(?!))?"
 CLOCK_EN: tuple[Entry, ...] = (
     entry(rf"(?<![\d:.])(?P<h>\d{{1,2}})(?:[:.h](?P<m>[0-5]\d))?\s*{AMPM}(?!\s*/)", _clock),
     entry(
-        r"(?<![\d:.])\d{1,2}:\d{2}\s?[+-]\d{2}:?\d{2}\b",
+        r"(?<![\d:.])\d{1,2}:\d{2}\s?\+\d{2}:?\d{2}\b",
         Unclear("In which IANA time zone, e.g. Europe/Berlin?", reason="ambiguous_zone"),
     ),
     entry(

@@ -1,19 +1,18 @@
-"""How English says when: days and intervals; clock times stand in time_clock_en.py."""
+"""How English says when: days; clock times stand in time_clock_en.py, intervals in time_intervals_en.py."""
 
 from __future__ import annotations
 
 import re
 
 from kickwheel.intent.recurrence import ALL_MONTHS, EVERY_DAY, QUARTER_ENDS, QUARTER_STARTS, WORKWEEK
-from kickwheel.intent.time_clock_en import CLOCK_EN, NUMBER, number
+from kickwheel.intent.time_clock_en import CLOCK_EN
+from kickwheel.intent.time_intervals_en import INTERVALS_EN, MANY, SEP, if_counted
 from kickwheel.intent.time_tokens import (
     WORKDAY_NOTE,
     Entry,
-    Every,
     Meaning,
     MonthDays,
     NthOfMonth,
-    PerDay,
     Unclear,
     WeekDays,
     entry,
@@ -37,9 +36,8 @@ _COUNTED = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(sorted(_ORDINALS, key=len, r
 _NTH = rf"(?P<nth>{_COUNTED})"
 _DATE = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(word for word, nth in _ORDINALS.items() if nth > 0)})"
 _FIGURE = r"\d{1,2}(?:st|nd|rd|th)"
-_SEP = r"\s*(?:,\s*and\b|,|and\b|&|/|\+)\s*"
 _TO = r"\s*(?:-|to\b|through\b|thru\b|till\b|until\b)\s*"
-_DATES = rf"(?P<days>{_DATE}(?:(?:{_SEP}|{_TO})(?:on\s+)?(?:the\s+)?{_DATE})*)"
+_DATES = rf"(?P<days>{_DATE}(?:(?:{SEP}|{_TO})(?:on\s+)?(?:the\s+)?{_DATE})*)"
 _EVERY = r"(?:the|each|every|a|any)"
 _OF = rf"(?:\s+(?:day\s+)?(?:of|in)\s+(?:{_EVERY}\s+)?(?:calendar\s+)?"
 _OF_MONTH = rf"{_OF}month\b|\s+(?:every|each)\s+month\b|\s+monthly\b)"
@@ -48,15 +46,13 @@ _OF_SPAN = rf"{_OF}(?P<span>{_SPAN})\b|\s+(?:every|each)\s+(?P<span2>{_SPAN})\b|
 _ONLY_SPAN = r"(?P<span2>(?!))?(?P<span3>(?!))?"
 _EACH = r"(?:(?:(?:every|each)\s+month|monthly)\s*,?\s*)?(?:(?:every|each|on\s+(?:the|each|every)|on|the)\s+)?"
 _WORKDAY = r"(?:weekday|work(?:ing)?[\s-]?day|business\s+day)"
-_DAYS = rf"{DAY_NAME}(?:{_SEP}(?:(?:on|every|each)\s+)?{DAY_NAME})*"
+_DAYS = rf"{DAY_NAME}(?:{SEP}(?:(?:on|every|each)\s+)?{DAY_NAME})*"
 _SPANS = {
     "month": (ALL_MONTHS, ALL_MONTHS),
     "quarter": (QUARTER_STARTS, QUARTER_ENDS),
     "year": (frozenset({1}), frozenset({12})),
 }
 """Months of a span's first days, and of its last ones."""
-_COUNTS = {"once": 1, "twice": 2, "two": 2, "three": 3, "four": 4, "five": 5}
-_MANY = rf"(?:once|twice|{NUMBER}\s+times)"
 
 
 def _days_in(text: str) -> list[int]:
@@ -77,14 +73,7 @@ def _week_days(match: re.Match[str]) -> Meaning:
 def _counted_week(match: re.Match[str]) -> Meaning:
     """'Weekly on Monday', 'twice a week, on Monday and Thursday'."""
     days = frozenset(_days_in(match["days"]))
-    return _if_counted(match, WeekDays(days), len(days))
-
-
-def _if_counted(match: re.Match[str], meaning: Meaning, found: int) -> Meaning:
-    announced = (match["count"] or "").lower().split()
-    if announced and _COUNTS.get(announced[0], number(announced[0])) != found:
-        return Unclear(f"{announced[0]} is announced, {found} named: which is right?")
-    return meaning
+    return if_counted(match, WeekDays(days), len(days))
 
 
 def _ordinal(word: str) -> int:
@@ -94,7 +83,7 @@ def _ordinal(word: str) -> int:
 def _dates(text: str) -> set[int]:
     """Days of a list of dates with ranges in it; a range that runs backwards has none."""
     days: set[int] = set()
-    for part in re.split(_SEP, text, flags=re.IGNORECASE):
+    for part in re.split(SEP, text, flags=re.IGNORECASE):
         ends = [_ordinal(end) for end in re.findall(_DATE, part, re.IGNORECASE)]
         days.update(range(ends[0], ends[-1] + 1) if ends else ())
     return days
@@ -106,7 +95,7 @@ def _month_days(match: re.Match[str]) -> Meaning:
         return Unclear("Which days of the month? They go from 1 to 31.")
     counted = "count" in match.re.groupindex
     meaning = MonthDays(frozenset(days), ALL_MONTHS)
-    return _if_counted(match, meaning, len(days)) if counted else meaning
+    return if_counted(match, meaning, len(days)) if counted else meaning
 
 
 def _plain_days(match: re.Match[str]) -> Meaning:
@@ -166,29 +155,6 @@ def _end_day(match: re.Match[str]) -> Meaning | None:
     return MonthDays(frozenset({nth}), first if nth > 0 else last)
 
 
-def _every(match: re.Match[str]) -> Meaning:
-    unit = 60 if match["unit"].lower().startswith("h") else 1
-    if match["decimal"]:
-        amount = float(match["decimal"]) * unit
-        return Every(int(amount)) if amount == int(amount) else Unclear("How many whole minutes apart?")
-    return Every((number(match["n"]) if match["n"] else 1) * unit)
-
-
-_PAST_WORDS = {"quarter": 15, "half": 30}
-
-
-def _past_hour(match: re.Match[str]) -> Meaning:
-    """'At 10 and 40 minutes past the hour', 'every hour at :15', 'at quarter past every hour'."""
-    found = re.findall(rf"quarter|half|{NUMBER}", match["past"], re.IGNORECASE)
-    minutes = {_PAST_WORDS.get(word.lower()) or number(word) for word in found}
-    if "count" in match.re.groupindex and match["count"]:
-        return _if_counted(match, Every(60, at=tuple(sorted(minutes))), len(minutes))
-    return Every(60, at=tuple(sorted(minutes)))
-
-
-_HOURLY = r"(?:(?:once\s+)?(?:hourly|(?:every|each|per)\s+(?:single\s+)?hour))"
-_MINUTES = rf"(?:{NUMBER}|(?:a\s+)?(?:quarter|half))"
-_MINUTE_LIST = rf"{_MINUTES}(?:\s*(?:minutes?|mins?))?(?:{_SEP}(?:at\s+)?{_MINUTES})*"
 EN: tuple[Entry, ...] = (
     *CLOCK_EN,
     # days of the week
@@ -205,28 +171,28 @@ EN: tuple[Entry, ...] = (
     entry(rf"\b(?:(?:every|each|on|from)\s+)?{DAY_NAME}{_TO}{DAY_NAME}", _week_range),
     entry(rf"\b(?P<every>(?:every|each)\s+)?(?:on\s+)?(?P<days>{_DAYS})", _week_days),
     entry(
-        rf"\b(?:(?P<count>{_MANY})\s+(?:a|per|each|every)\s+week|weekly|(?:every|each)\s+week)\s*[,:(]?\s*(?:(?:on|every|each)\s+)?(?:a\s+)?(?P<days>{_DAYS})",
+        rf"\b(?:(?P<count>{MANY})\s+(?:a|per|each|every)\s+week|weekly|(?:every|each)\s+week)\s*[,:(]?\s*(?:(?:on|every|each)\s+)?(?:a\s+)?(?P<days>{_DAYS})",
         _counted_week,
     ),
     # days of the month
     entry(rf"\b{_EACH}(?:the\s+)?(?<!\d-){_DATES}(?:{_OF_MONTH})", _month_days),
     entry(
-        rf"\b(?:(?P<count>{_MANY})\s+(?:a|per|each|every)\s+month|monthly|(?:every|each)\s+month)\s*[,:(]?\s*(?:on\s+)?(?:the\s+)?(?:day\s+)?{_DATES}(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day))",
+        rf"\b(?:(?P<count>{MANY})\s+(?:a|per|each|every)\s+month|monthly|(?:every|each)\s+month)\s*[,:(]?\s*(?:on\s+)?(?:the\s+)?(?:day\s+)?{_DATES}(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day))",
         _month_days,
     ),
     entry(
-        rf"\b(?:every|each)\s+(?P<days>{_FIGURE}(?:(?:{_SEP}|{_TO})(?:the\s+)?{_FIGURE})*)(?!\s+(?:days?|hour|week|month|quarter|year|minute|{DAY_NAME}|{_WORKDAY}|{MONTH_NAME}|of\b))",
+        rf"\b(?:every|each)\s+(?P<days>{_FIGURE}(?:(?:{SEP}|{_TO})(?:the\s+)?{_FIGURE})*)(?!\s+(?:days?|hour|week|month|quarter|year|minute|{DAY_NAME}|{_WORKDAY}|{MONTH_NAME}|of\b))",
         _month_days,
     ),
     entry(
-        rf"\bon\s+the\s+(?P<days>\d{{1,2}}(?:st|nd|rd|th)(?:{_SEP}(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th))+)(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day|{MONTH_NAME}|of\b))",
+        rf"\bon\s+the\s+(?P<days>\d{{1,2}}(?:st|nd|rd|th)(?:{SEP}(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th))+)(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day|{MONTH_NAME}|of\b))",
         _month_days,
     ),
     entry(
-        rf"\b(?:monthly|(?:every|each)\s+month)\s*,?\s*(?:on\s+)?days?\s+(?P<days>\d{{1,2}}(?:{_SEP}\d{{1,2}})*)(?![\d:]|\s*(?:[ap]\.?m\b))",
+        rf"\b(?:monthly|(?:every|each)\s+month)\s*,?\s*(?:on\s+)?days?\s+(?P<days>\d{{1,2}}(?:{SEP}\d{{1,2}})*)(?![\d:]|\s*(?:[ap]\.?m\b))",
         _plain_days,
     ),
-    entry(rf"\b(?:on\s+)?days?\s+(?P<days>\d{{1,2}}(?:{_SEP}\d{{1,2}})*)(?:{_OF_MONTH})", _plain_days),
+    entry(rf"\b(?:on\s+)?days?\s+(?P<days>\d{{1,2}}(?:{SEP}\d{{1,2}})*)(?:{_OF_MONTH})", _plain_days),
     entry(rf"\b{_EACH}{_NTH}\s+(?P<day>{DAY_NAME})(?:{_OF_SPAN})", _nth_of),
     entry(
         rf"\b(?P<span>month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?P<day>{DAY_NAME}){_ONLY_SPAN}",
@@ -269,56 +235,17 @@ EN: tuple[Entry, ...] = (
             rf"(?:{MONTH_NAME}\s+(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)|(?:the\s+)?\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTH_NAME})",
         )
         for pattern in (
-            rf"\b(?:(?:every|each|once\s+(?:a|per|every))\s+(?:year\s*,?\s*)?(?:on\s+)?|(?:yearly|annually)\s*,?\s*(?:on\s+)?)(?:the\s+)?(?P<dates>{date}(?:{_SEP}(?:on\s+)?{date})*)",
-            rf"\b(?:on\s+)?(?P<dates>{date}(?:{_SEP}(?:on\s+)?{date})*)\s*,?\s*(?:(?:of\s+)?(?:every|each)\s+year|annually|yearly)\b",
+            rf"\b(?:(?:every|each|once\s+(?:a|per|every))\s+(?:year\s*,?\s*)?(?:on\s+)?|(?:yearly|annually)\s*,?\s*(?:on\s+)?)(?:the\s+)?(?P<dates>{date}(?:{SEP}(?:on\s+)?{date})*)",
+            rf"\b(?:on\s+)?(?P<dates>{date}(?:{SEP}(?:on\s+)?{date})*)\s*,?\s*(?:(?:of\s+)?(?:every|each)\s+year|annually|yearly)\b",
         )
     ),
     entry(
-        rf"\b(?:(?:every|each)\s+year|yearly|annually)\s*,?\s*(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{_SEP}{MONTH_NAME})+)",
+        rf"\b(?:(?:every|each)\s+year|yearly|annually)\s*,?\s*(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{SEP}{MONTH_NAME})+)",
         _day_of_months,
     ),
     entry(
-        rf"\b(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{_SEP}{MONTH_NAME})+)\s*,?\s*(?:(?:every|each)\s+year|yearly|annually)\b",
+        rf"\b(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{SEP}{MONTH_NAME})+)\s*,?\s*(?:(?:every|each)\s+year|yearly|annually)\b",
         _day_of_months,
     ),
-    # intervals
-    entry(
-        rf"\b(?:once\s+)?(?:every|each)\s+(?:single\s+)?(?:(?P<decimal>\d+\.\d+)|(?P<n>{NUMBER}|other|second|third|fourth)(?:st|nd|rd|th)?)?"
-        r"[\s-]*(?P<unit>min(?:ute)?s?|hours?|hrs?|(?<=\d)h|(?<=\d )h|(?<=\d)m)\b",
-        _every,
-    ),
-    entry(
-        rf"\b(?:at|in)\s+(?P<decimal>(?!))?(?P<n>{NUMBER})[\s-]+(?P<unit>min(?:ute)?|hour)s?\s+intervals\b|\b(?:at\s+)?intervals\s+of\s+(?P<n2>{NUMBER})\s+(?P<unit2>minutes|hours)\b",
-        lambda m: Every(number(m["n"] or m["n2"]) * (60 if (m["unit"] or m["unit2"]).lower().startswith("h") else 1)),
-    ),
-    entry(rf"\b{_HOURLY}\b|\bonce\s+(?:an|every|per)\s+hour\b", Every(60)),
-    entry(r"\b(?:every\s+half[\s-](?:an?\s+)?hour|half[\s-]?hourly|every\s+half-hour|each\s+half[\s-]hour)\b", Every(30)),
-    entry(r"\b(?:every|each)\s+(?:quarter\s+(?:of\s+an\s+)?hour|quarter-hour)\b", Every(15)),
-    entry(r"\bevery\s+(?:hour\s+and\s+a\s+half|one\s+and\s+a\s+half\s+hours)\b", Every(90)),
-    entry(
-        rf"\b{_HOURLY}\s*,?\s*(?:at|on)\s+(?:(?:the\s+)?minutes?\s+|:)(?P<past>\d{{1,2}}(?:{_SEP}(?:at\s+)?:?\d{{1,2}})*)(?![\d:])",
-        _past_hour,
-    ),
-    entry(
-        rf"\b{_HOURLY}\s*,?\s*(?:at|on)\s+(?P<past>{_MINUTE_LIST})(?:\s*(?:minutes?|mins?))?\s+past(?:\s+(?:the|every|each)\s+hour)?\b(?!\s+\w*\d)",
-        _past_hour,
-    ),
-    entry(
-        rf"(?:\b(?P<count>once|twice|{NUMBER}\s+times)\s+(?:an|per|every|each)\s+hour\s*[,:(]?\s*)?(?:\b(?:at|on)\s+)?\b(?P<past>{_MINUTE_LIST})(?:\s*(?:minutes?|mins?))?\s+past\s+(?:the|every|each)\s+hour\b",
-        _past_hour,
-    ),
-    entry(
-        rf"\b(?P<count>twice|{NUMBER}\s+times)\s+(?:an|per|every|each)\s+hour\s*[,:(]?\s*(?:at\s+)(?P<past>{_MINUTE_LIST})(?:\s*(?:minutes?|mins?))?\s+past\b(?!\s+\w*\d)",
-        _past_hour,
-    ),
-    entry(
-        rf"\b(?P<count>twice|{NUMBER}\s+times)\s+(?:an|per|every|each)\s+hour\s*[,:(]?\s*at\s+(?P<past>:\d\d(?:{_SEP}(?:at\s+)?:\d\d)+)",
-        _past_hour,
-    ),
-    entry(rf"\b(?:{_HOURLY}\s*,?\s*)?on\s+the\s+hour\b", Every(60, at=(0,))),
-    entry(rf"\b(?:{_HOURLY}\s*,?\s*)?(?:on|at)\s+the\s+half[\s-]hour\b", Every(60, at=(30,))),
-    entry(
-        rf"\b(?P<n>{_MANY})\s+(?:a|per|each|every)\s+day\b|\b(?P<d>{_MANY})\s+daily\b",
-        lambda m: PerDay(number((m["n"] or m["d"]).split()[0])),
-    ),
+    *INTERVALS_EN,
 )

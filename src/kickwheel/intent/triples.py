@@ -43,7 +43,12 @@ def triple(
 
 def _is_no_name(phrase: str) -> bool:
     worded = any(char.isalpha() for char in phrase)
-    return not worded or TIME_MARK in phrase or len(phrase) > _LONGEST_NAME or bool(CONDITION.search(phrase) or NO_NAME.search(phrase) or TAKEN_BACK.search(phrase))
+    return (
+        not worded
+        or TIME_MARK in phrase
+        or len(phrase) > _LONGEST_NAME
+        or bool(CONDITION.search(phrase) or NO_NAME.search(phrase) or TAKEN_BACK.search(phrase))
+    )
 
 
 def _begins_known(phrase: str, glossary: Glossary) -> bool:
