@@ -62,6 +62,11 @@ def clean(text: str) -> str:
     return text.replace(TIME_MARK, " ").strip(" ,.:;、。-()[]|\"'`*")
 
 
+def shown(text: str) -> str:
+    """Text as a question may quote it: words of time are left out as dots."""
+    return clean(re.sub(rf"\s*{TIME_MARK}[{TIME_MARK} ]*", " … ", text))
+
+
 def read_objects(text: str, glossary: Glossary) -> Objects:
     """Split what follows an action word: '[the orders] to [the lake] for reporting', '[用户订单]至[数据湖]，失败重试3次'."""
     text = _without_cells(text, glossary)

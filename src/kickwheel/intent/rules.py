@@ -23,6 +23,7 @@ from kickwheel.intent.phrases import (
     named_destinations,
     named_things,
     read_objects,
+    shown,
 )
 from kickwheel.intent.ports import Recognised, Refused
 from kickwheel.intent.spelling import respelled
@@ -173,14 +174,14 @@ class RulesRecogniser:
         if not any(thing.slug for thing in things) and (any(thing.slug for thing in before.things) or not things):
             told = " ".join(thing.phrase for thing in things)
             if told and clause.action not in _ADDING and not RUNS.fullmatch(visible(told)):
-                return [Refused("not_a_task", f"What does {told!r} mean for the task? {_SAY}")], ()
+                return [Refused("not_a_task", f"What does {shown(told)!r} mean for the task? {_SAY}")], ()
             things = before.things or earlier
         if not things:
             return [Refused("unknown_target", f"Which data does {clause.action!r} act on?")], ()
         if clause.action == "validate" and len(things) > 1 and compares_two(clause.after):
             return [Refused("unknown_target", "Is each of them to be checked, or one against the other?")], things
         if problem := self._unexplained(clause.action, things, objects):
-            return [Refused("not_a_task", f"What does {problem!r} mean for the task? {_SAY}")], things
+            return [Refused("not_a_task", f"What does {shown(problem)!r} mean for the task? {_SAY}")], things
         found = [
             triple(clause.action, thing, place, time, self.glossary, text) for thing in things for place in places or (None,)
         ]
@@ -234,4 +235,4 @@ class RulesRecogniser:
                 named, places = named_things(placed["np"], self.glossary), named_destinations(placed["place"], self.glossary)
                 if named and all(thing.slug for thing in (*named, *places)):
                     return Objects(named, places, "", "")
-        return Refused("not_a_task", f"What does {words!r} mean for the task? {_SAY}")
+        return Refused("not_a_task", f"What does {shown(words)!r} mean for the task? {_SAY}")

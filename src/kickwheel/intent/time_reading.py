@@ -265,7 +265,7 @@ def _interval(
         raise TimeRefused("How many minutes apart, and how many past the hour?", "invalid_schedule")
     if days is not None and not isinstance(days, Weekly):
         raise TimeRefused("All day long on that day, or at one time of it?")
-    if every.minutes > DAY:
+    if every.minutes >= DAY:
         raise TimeRefused("Counted from which day, and at which time?")
     weekdays = days or Weekly()
     first, last = (spans[0].first, min(spans[0].last, DAY - 1)) if spans else (0, DAY - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kickwheel.intent.glossary import Glossary
-from kickwheel.intent.phrases import TIME_MARK, Named
+from kickwheel.intent.phrases import TIME_MARK, Named, shown
 from kickwheel.intent.ports import Recognised, Refused
 from kickwheel.intent.statement_words import CONDITION, NO_NAME, TAKEN_BACK
 from kickwheel.intent.time_reading import TimeReading
@@ -29,14 +29,14 @@ def triple(
     unknown, flag, target = "", None, thing.slug
     if not thing.slug:
         if _is_no_name(thing.phrase):
-            return Refused("unknown_target", f"Which data is {thing.phrase!r}?")
+            return Refused("unknown_target", f"Which data is {shown(thing.phrase)!r}?")
         nearest = ", ".join(glossary.nearest(thing.phrase)) or "none"
         unknown, flag = thing.phrase, f"unknown entity {thing.phrase!r}; nearest known: {nearest}"
     elif destination and destination.slug:
         target = f"{thing.slug}_{destination.slug}"
     elif destination and action in _MOVING:
         if _is_no_name(destination.phrase) or _begins_known(destination.phrase, glossary):
-            return Refused("unknown_target", f"Which place is {destination.phrase!r}?")
+            return Refused("unknown_target", f"Which place is {shown(destination.phrase)!r}?")
         unknown, flag, target = destination.phrase, f"unknown destination {destination.phrase!r}", None
     return Recognised(action, thing.phrase, target, time, flag, confidence=_explained(statement, unknown))
 
