@@ -51,6 +51,8 @@ class ReviewRow(Contract):
     text: str = Field(min_length=1, max_length=2000)
     language: Literal["en", "zh"]
     suggestion: Frame | None = Field(default=None, description="The teacher's frame; None: it gave none")
+    intent_confidence: float | None = Field(default=None, description="The teacher's in the intent; None: not known")
+    slot_confidence: dict[str, float] = Field(default_factory=dict, description="The teacher's in slots, where it is known")
     reasons: tuple[str, ...] = Field(default=(), description="Why a person is asked")
     confidence: Rate | None = Field(default=None, description="Of the independent labeller (the probe) in its own guess")
     round: int = Field(default=1, ge=1, description="Seeding round that asked")

@@ -182,6 +182,7 @@ _REVIEW: tuple[Contract, ...] = (
     _ANSWER,
     _ANSWER.model_copy(update={"decision": "skipped", "frame": None, "via": "file"}),
     ReviewRow(id="pool-0007", text=_TEXT, language="zh", suggestion=_OTHER, reasons=("slots_disagree",), answers=(_ANSWER,)),
+    ReviewRow(id="a", text=_TEXT, language="zh", suggestion=_WANTED, intent_confidence=0.9, slot_confidence={"date": 0.5}),
     ReviewStatus(
         domain="dataops",
         rows=3,

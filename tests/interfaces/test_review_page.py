@@ -132,6 +132,10 @@ def test_ten_rows_are_labelled_one_is_undone_and_the_spans_round_trip(
 ) -> None:
     expected: list[Frame] = []
 
+    assert page.get_by_text("Suggested: sync_orders (91 %)").is_visible()
+    assert page.get_by_text("63 %").is_visible()
+    assert page.get_by_text("the two labellers mark different details").is_visible()
+
     # 1: the suggestion, and one detail more, marked by keyboard: the last word is "yesterday"
     press(page, *["ArrowRight"] * 7, "1", "Enter")
     expected.append(frame(ITEMS[0].text, "sync_orders", region="EMEA", date="yesterday"))

@@ -28,8 +28,10 @@ class ShownRow(Contract):
     text: str
     suggestion: Frame | None
     draft: Frame | None = Field(default=None, description="An undone answer to start from")
+    intent_confidence: float | None = Field(description="The teacher's; None: not known, which is not low")
+    slot_confidence: dict[str, float]
     reasons: tuple[str, ...]
-    confidence: Rate
+    confidence: Rate = Field(description="The probe's in its own guess")
     in_conflict: bool = Field(description="Others have answered, and differ; what they said isn't told")
 
 
@@ -143,6 +145,8 @@ def _shown(row: Standing, draft: Frame | None) -> ShownRow:
         text=row.item.text,
         suggestion=row.item.suggestion,
         draft=draft,
+        intent_confidence=row.item.intent_confidence,
+        slot_confidence=row.item.slot_confidence,
         reasons=row.item.reasons,
         confidence=row.item.probe_confidence,
         in_conflict=row.state == "conflict",

@@ -53,6 +53,8 @@ def sheet(standings: Sequence[Standing], choice: Choice) -> list[ReviewRow]:
             text=row.item.text,
             language=row.item.language,
             suggestion=row.item.suggestion,
+            intent_confidence=row.item.intent_confidence,
+            slot_confidence=row.item.slot_confidence,
             reasons=row.item.reasons,
             confidence=row.item.probe_confidence,
             round=row.item.round,

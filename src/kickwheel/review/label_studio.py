@@ -1,8 +1,8 @@
 """The queue for Label Studio and back: tasks with pre-annotations, the labelling interface, exported annotations.
 
-Its editor counts code points in a ``Text`` tag (its own test "NER - Emoji - Text"); versions before 2022 counted UTF-16
-units (HumanSignal/label-studio 1008, 1347). Each exported region carries its text, so which of the two it was is looked up,
-never guessed (HumanSignal/label-studio 1250, 645; label-studio-converter 254: shifted spans).
+Its editor counts code points in a ``Text`` tag (its own test "NER - Emoji - Text"); older versions counted UTF-16 units
+(HumanSignal/label-studio 1008, 1347; changed by 1559). Each exported region carries its text, so which of the two it was
+is looked up, never guessed (HumanSignal/label-studio 1250, 645; label-studio-converter 254: shifted spans).
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def _task(item: ReviewItem) -> dict[str, Any]:
     about = {"id": item.id, "text": item.text, "why": ", ".join(item.reasons), "confidence": item.probe_confidence}
     predictions = []
     if item.suggestion is not None:
-        predictions = [{"model_version": "suggestion", "score": item.probe_confidence, "result": _result(item.suggestion)}]
+        score = {} if item.intent_confidence is None else {"score": item.intent_confidence}
+        predictions = [{"model_version": "suggestion", **score, "result": _result(item.suggestion)}]
     return {"data": about, "predictions": predictions}
 
 

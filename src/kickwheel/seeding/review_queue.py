@@ -24,6 +24,8 @@ class ReviewItem(Contract):
     text: str
     language: Literal["en", "zh"]
     suggestion: Frame | None = Field(default=None, description="The teacher's frame; None: it gave none")
+    intent_confidence: float | None = Field(default=None, description="The teacher's in the intent; None: not known")
+    slot_confidence: dict[str, float] = Field(default_factory=dict, description="The teacher's in slots, where it is known")
     reasons: tuple[str, ...] = Field(description="Failed checks, the teacher's typed error, or 'no teacher'")
     probe_confidence: Rate
     round: int = Field(ge=1)

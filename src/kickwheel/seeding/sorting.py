@@ -64,6 +64,8 @@ def sort_labels(
             text=row.text,
             language=row.language,
             suggestion=frame,
+            intent_confidence=label.prediction.intent_confidence if label else None,
+            slot_confidence=label.prediction.slot_confidence if label else {},
             reasons=reasons,
             probe_confidence=sorting.confidence[row.id],
             round=number,

@@ -24,6 +24,8 @@ def item(number: int, text: str, suggestion: Frame | None, *reasons: str) -> Rev
         text=text,
         language=language_of(text),
         suggestion=suggestion,
+        intent_confidence=0.91 if suggestion else None,
+        slot_confidence={slot.name: 0.63 for slot in suggestion.slots} if suggestion else {},
         reasons=reasons or ("slots_disagree",),
         probe_confidence=0.4,
         round=1,

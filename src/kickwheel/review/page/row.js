@@ -4,14 +4,15 @@ import { $, element, meaning, say, slotsOf, state, word } from "./state.js";
 import { characters, select, selectedIn, slice, tidy, words } from "./text.js";
 
 const COLOURS = 8;
+const percent = (share) => `${Math.round(100 * share)} %`;
 
 export function show(view) {
   state.view = view;
   state.row = view.row;
   const { answered, left } = view;
-  const percent = answered + left ? Math.round((100 * answered) / (answered + left)) : 100;
-  $("bar").setAttribute("aria-valuenow", percent);
-  $("fill").style.width = `${percent}%`;
+  const done = answered + left ? Math.round((100 * answered) / (answered + left)) : 100;
+  $("bar").setAttribute("aria-valuenow", done);
+  $("fill").style.width = `${done}%`;
   $("progress-text").textContent = word("progress")(answered, left);
   $("undo").disabled = !view.can_undo;
   $("card").hidden = !view.row;
@@ -49,7 +50,8 @@ export function render() {
 
 function renderWhy(row) {
   const reasons = row.reasons.map((reason) => word("reasons")[reason] ?? reason.replaceAll("_", " "));
-  const suggestion = row.suggestion ? word("suggested")(row.suggestion.intent) : word("unsuggested");
+  const sure = row.intent_confidence === null ? "" : ` (${percent(row.intent_confidence)})`;
+  const suggestion = row.suggestion ? word("suggested")(row.suggestion.intent) + sure : word("unsuggested");
   const parts = [...reasons, word("confidence")(Math.round(100 * row.confidence))];
   const chips = [element("strong", { textContent: suggestion }), ...parts.map((text) => element("span", { textContent: text }))];
   if (row.in_conflict) chips.unshift(element("span", { className: "wrong", textContent: word("conflict") }));
@@ -78,6 +80,10 @@ function slotLine(slot, index) {
   button.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the selection
   button.addEventListener("click", () => markAs(slot.name));
   const line = element("li", {}, button, element("span", { className: mark ? "value" : "quiet", textContent: value }));
+  const suggested = mark && state.row.suggestion?.slots.some((item) => item.name === mark.name && item.start === mark.start && item.end === mark.end);
+  if (suggested && slot.name in state.row.slot_confidence) {
+    line.append(element("span", { className: "quiet hint", textContent: percent(state.row.slot_confidence[slot.name]) }));
+  }
   if (mark) {
     const remove = element("button", { type: "button", className: "remove", textContent: "×", title: word("unmark") });
     remove.setAttribute("aria-label", `${word("unmark")}: ${slot.name}`);
