@@ -20,6 +20,8 @@ _TRAILING = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _JOINTS = re.compile(r"\s*(?:,\s*and\b|、|和|及|与|以及|跟|&|,|\band\b|\bplus\b)\s*", re.IGNORECASE | re.ASCII)
+_OVER = re.compile(r"^\s*(?:over|across)\s+(?=(?:in|on)?to\b)", re.IGNORECASE | re.ASCII)
+"""'Copied over to' says no more than 'copied to'."""
 _PREPOSITIONS = re.compile(
     r"\b(into|onto|to|from|for|with|against|by|using|via|through|per|as|so|because|in|on|at|that|which|where|whether|if|older|containing|without|between|across)\b"
     r"|(发?给|发送给|是否|有没有|有无|用于|以便|以供|供(?=[^,]{1,8}(?:使用|查看|分析|参考))|便于|方便|为了|根据|按照|按(?!时)|通过|看看|防止|避免|存为|保存|作为)",
@@ -69,7 +71,7 @@ def shown(text: str) -> str:
 
 def read_objects(text: str, glossary: Glossary) -> Objects:
     """Split what follows an action word: '[the orders] to [the lake] for reporting', '[用户订单]至[数据湖]，失败重试3次'."""
-    text = _without_cells(text, glossary)
+    text = _without_cells(_OVER.sub(" ", text), glossary)
     text, remark = _without_remark(text, glossary)
     pieces = _PREPOSITIONS.split(text)
     head, others = pieces[0], pieces[1:]

@@ -39,12 +39,14 @@ from kickwheel.intent.statement_words import (
     EN_CAUSATIVE,
     EN_PASSIVE,
     LIMITS,
+    MOVES,
     OTHER_VERBS,
     POLITE_END,
     POLITE_QUESTION,
     PRONOUN,
     REMARK,
     RUNS,
+    STORY,
     TAKEN_BACK,
     TIME_LIKE,
     WITH_PLACE,
@@ -84,8 +86,9 @@ class RulesRecogniser:
         if text.endswith(("?", "吗")) and not polite:
             return [Refused("not_a_task", "This is a question: which task does it ask for?")]
         text, slips = respelled(BULLET.sub("", POLITE_END.sub("", text)), self.glossary.action_forms, self.glossary.own_words)
+        text = STORY.sub("", text)
         if not ARROW.search(text):
-            return self._outcomes(text, slips)
+            return self._moved(text, slips) or self._outcomes(text, slips)
         text = ARROW.sub(" to ", text)
         if self.glossary.action_pattern.search(text):
             return self._outcomes(text, slips)
@@ -93,6 +96,15 @@ class RulesRecogniser:
         if all(isinstance(outcome, Recognised) and outcome.target for outcome in found):
             return found
         return [Refused("unknown_action", f"What does the arrow stand for? {_SAY}")]
+
+    def _moved(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
+        """Tasks of a statement whose only verb is such as 更新 or 'push', where known data reaches a known place; else none."""
+        if self.glossary.action_pattern.search(text) or not MOVES.search(text):
+            return []
+        verb = "synced" if re.search(r"\b(?:is|are|be|get|gets)\s+\w+ed\b", text, re.IGNORECASE | re.ASCII) else "sync"
+        found = self._outcomes(MOVES.sub(lambda moves: verb if moves.group().isascii() else "同步", text, count=1), slips)
+        places = tuple(f"_{place}" for place in set(self.glossary.destinations.values()))
+        return found if all(isinstance(task, Recognised) and (task.target or "").endswith(places) for task in found) else []
 
     @cached_property
     def _deceptive_names(self) -> re.Pattern[str] | None:
@@ -158,7 +170,8 @@ class RulesRecogniser:
         before = self._before(clause)
         if isinstance(before, Refused):
             return [before], ()
-        things, places = objects.things, objects.destinations or before.destinations
+        places = objects.destinations or before.destinations or self._partner(clause, objects)
+        things = objects.things
         if before.things and len(things) == 1 and not things[0].slug and not places:
             reached = named_destinations(things[0].phrase, self.glossary)
             things, places = ((), reached) if reached[0].slug else (things, places)
@@ -186,6 +199,12 @@ class RulesRecogniser:
             triple(clause.action, thing, place, time, self.glossary, text) for thing in things for place in places or (None,)
         ]
         return found, things
+
+    def _partner(self, clause: Clause, objects: Objects) -> tuple[Named, ...]:
+        """'Sync leads with the CRM': the place that they are kept in step with."""
+        partner = re.match(r"with\s+(.+)", visible(objects.rest), re.IGNORECASE | re.ASCII) if clause.action == "sync" else None
+        reached = named_destinations(partner[1], self.glossary) if partner else ()
+        return reached if all(place.slug for place in reached) else ()
 
     def _unexplained(self, action: str, things: Sequence[Named], objects: Objects) -> str | None:
         """The first part of a clause that may say something about the task and is not understood."""

@@ -21,9 +21,10 @@ _TEAM = (
 _NO_ONE = r"(?!(?:no|nobody|none|neither|never|not|few|hardly)\b)"
 EN_BEFORE = re.compile(
     r"(?>(?:make\s+sure|ensure|see\s+to\s+it|it\s+is\s+(?:required|requested|necessary|essential|important|mandatory))(?:\s+that)?\b"
+    r"|(?:hi|hello|hey|dear)\s+(?:all|team|everyone|everybody|folks|colleagues|both|there)\b"
     r"|arrange\s+for\b|let's\b|let\s+us\b"
     r"|(?:please|pls|plz|kindly|hi|hello|hey|also|then|just|automatically|additionally|finally|first|to)\b"
-    r"|(?:could|can|would|will)\s+you\b|(?:could|can|may)\s+(?:we|i)\b(?=\s+(?:have|get)\b)|be\s+so\s+kind\s+as\s+to\b"
+    r"|(?:could|can|would|will)\s+(?:you|someone|somebody|anyone|anybody)\b|(?:could|can|may)\s+(?:we|i)\b(?=\s+(?:have|get)\b)|be\s+so\s+kind\s+as\s+to\b"
     r"|(?:we|i)\s*(?:(?:'d|would)\s+like|want|need)\s+(?:you|it|the\s+(?:platform|system|team))\s+to\b"
     rf"|(?:we|i|you|one|{_NO_ONE}{_TEAM}|{_SYSTEM})\s*{_MODAL}|{_SYSTEM}|(?:need|want|have)\s+to\b|help\s+(?:us|me)\b"
     r"|(?:run|perform|carry\s+out|execute|launch|trigger)\s*$"
@@ -49,7 +50,7 @@ EN_CAUSATIVE = re.compile(
 _ZH_FILLER = (
     r"(?>【[^】]{1,8}】|烦请|务请|恳请|劳烦|麻烦|拜托|劳驾|辛苦|帮忙|给我们?|替我们?|帮我们?|帮|请|希望|期望|需要|要求|必须|必需|应该|应当|务必|我们|大家"
     r"|系统|数据平台|平台|程序|定时任务|任务|自动|统一|增量|全量|批量|(?:需求|任务|功能|事项)\s*(?::|$|(?=\s))|将会|能否|能不能|可否|可以|能够|并且|然后|接着|同时|另外|此外|进行|执行|一次|完成|定时|负责"
-    r"|一下|您好|你好|分别|(?:设置|新建|创建|配置|安排|建立)(?:[一1]个)?"
+    r"|各位(?:同事|同学|老师)?好?|大家好|一下|您好|你好|分别|(?:设置|新建|创建|配置|安排|建立)(?:[一1]个)?"
     r"|[需须要应得我都均会想先能各再也还并做来去被由地的]|[-,:.*()|、\s])"
 )
 _ZH_TEAM = r"(?:[^,的不没未]{1,6}?(?:部门|部|组|团队|同学|同事|人员|中心)(?:们)?(?=\s*(?:希望|期望|需要|要求|想|需|要)))"
@@ -65,6 +66,16 @@ WITH_PLACE = re.compile(r"(?P<np>.{2,60}?)\s*(?:\b(?:to|into)\b|[(,|至到])\s*(
 """Before an action that stands last: 'orders to the lake: sync', 'orders (data lake): sync'."""
 PRONOUN = re.compile(r"(?:it|them|these|those|其|它们?|二者|两者)", _FLAGS)
 """What was named before."""
+STORY = re.compile(
+    r"^as\s+an?\s+(?:[a-z]+\s+){1,4}?,?\s*(?=i\s+(?:want|need|would\s+like)\b)|^as\s+an?\s+(?:[a-z]+\s+){0,3}[a-z]+,\s*(?=i\s+(?:want|need|would\s+like)\b)",
+    _FLAGS,
+)
+"""'As a sales manager, I want …': who asks changes nothing."""
+MOVES = re.compile(
+    r"(?:更新|刷新|搬|推|传|写|落|灌|存|装载|加载|载)(?=[到至入进]|入)|\b(?:push|transfer|refresh|write)(?:e?s|e?d|ing)?\b(?=.*\b(?:in)?to\b)",
+    _FLAGS,
+)
+"""Words that move data where it is said whereto, and may mean anything else where it is not."""
 ARROW = re.compile(r"\s*(?:-{1,2}>|=>|→|⇒|➜|⟶)\s*")
 """Between data and where they go, in tables and notes."""
 BULLET = re.compile(r"^\s*(?:[-*•·●]\s+(?![\d*/,-]+\s+[\d*])|\(?\d{1,2}[.)、](?=\s|[^\d\s])\s*|\(\d{1,2}\)\s*|\[[ xX]\]\s*)+")
@@ -83,7 +94,7 @@ SEPARATOR = re.compile(
 )
 """Between two actions of one statement."""
 POLITE_QUESTION = re.compile(
-    r"^\s*(?:please\s+|hi,?\s+)?(?:(?:could|can|would|will)\s+you\b|(?:could|can|may)\s+(?:we|i)\s+(?:have|get)\b)|能否|能不能|可否|可以.*吗|好吗|行吗",
+    r"^\s*(?:please\s+|hi,?\s+)?(?:(?:could|can|would|will)\s+(?:you|someone|somebody|anyone|anybody)\b|(?:could|can|may)\s+(?:we|i)\s+(?:have|get)\b)|能否|能不能|可否|可以.*吗|好吗|行吗",
     _FLAGS,
 )
 POLITE_END = re.compile(

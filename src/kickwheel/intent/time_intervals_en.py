@@ -82,6 +82,10 @@ INTERVALS_EN: tuple[Entry, ...] = (
     entry(rf"\b(?:{_HOURLY}\s*,?\s*)?on\s+the\s+hour\b", Every(60, at=(0,))),
     entry(rf"\b(?:{_HOURLY}\s*,?\s*)?(?:on|at)\s+the\s+half[\s-]hour\b", Every(60, at=(30,))),
     entry(
+        r"\b(?P<n>\d+)\s?[x×]\s*(?:a|per|each|every|/)\s*day\b|\b(?P<d>\d+)\s?[x×]\s*daily\b",
+        lambda m: PerDay(int(m["n"] or m["d"])),
+    ),
+    entry(
         rf"\b(?P<n>{MANY})\s+(?:a|per|each|every)\s+day\b|\b(?P<d>{MANY})\s+daily\b",
         lambda m: PerDay(number((m["n"] or m["d"]).split()[0])),
     ),

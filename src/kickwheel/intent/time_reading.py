@@ -218,10 +218,15 @@ def _joined(found: Sequence[Days]) -> Days | None:
         raise TimeRefused("Two different sets of days are named: which of them counts?", "contradiction")
     if len(narrow) < 2:
         wide = found[0] if found else None
-        if narrow and wide and len(found) > 1 and not isinstance(narrow[0], Weekly):
+        if narrow and wide and len(found) > 1 and not isinstance(narrow[0], Weekly) and not _is_stretch(narrow[0]):
             raise TimeRefused("Every day, or on those days only?", "contradiction")
         return narrow[0] if narrow else wide
     return Weekly(frozenset[int]().union(*sets))
+
+
+def _is_stretch(days: Days) -> bool:
+    """每月1号到5号每天: days of the month that 'every day' runs through."""
+    return isinstance(days, Monthly) and len(days.days) == max(days.days) - min(days.days) + 1 > _FEW_DAYS
 
 
 def _refuse_interleaved(text: str, tokens: Sequence[Token]) -> None:

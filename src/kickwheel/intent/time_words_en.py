@@ -35,6 +35,7 @@ _ORDINALS = {
 _COUNTED = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
 _NTH = rf"(?P<nth>{_COUNTED})"
 _DATE = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(word for word, nth in _ORDINALS.items() if nth > 0)})"
+_SHORTEST_MONTH = 28
 _FIGURE = r"\d{1,2}(?:st|nd|rd|th)"
 _TO = r"\s*(?:-|to\b|through\b|thru\b|till\b|until\b)\s*"
 _DATES = rf"(?P<days>{_DATE}(?:(?:{SEP}|{_TO})(?:on\s+)?(?:the\s+)?{_DATE})*)"
@@ -149,8 +150,10 @@ def _nth_workday(match: re.Match[str]) -> Meaning:
 def _end_day(match: re.Match[str]) -> Meaning | None:
     """'First day of the quarter', 'last day of each month'."""
     nth = _ordinal(match["nth"])
+    if nth > 1:
+        return MonthDays(frozenset({nth}), _SPANS[_span(match)][0]) if nth <= _SHORTEST_MONTH else None
     if abs(nth) != 1:
-        return None if nth > 0 else MonthDays(frozenset({nth}), _SPANS[_span(match)][1])
+        return None if nth == 0 else MonthDays(frozenset({nth}), _SPANS[_span(match)][1])
     first, last = _SPANS[_span(match)]
     return MonthDays(frozenset({nth}), first if nth > 0 else last)
 
@@ -159,7 +162,7 @@ EN: tuple[Entry, ...] = (
     *CLOCK_EN,
     # days of the week
     entry(
-        r"\b(?:(?:every|each|each\s+and\s+every)\s+(?:single\s+)?day|everyday|daily|(?:every|each)(?=\s+(?:morning|afternoon|evening|night)\b))",
+        r"\b(?:(?:every|each|each\s+and\s+every)\s+(?:single\s+)?day(?:\s+of\s+the\s+week)?|everyday|daily|(?:every|each)(?=\s+(?:morning|afternoon|evening|night)\b))",
         WeekDays(EVERY_DAY),
     ),
     entry(r"\b(?:per\s+day|seven\s+days\s+a\s+week|7\s+days\s+a\s+week|on\s+all\s+days|all\s+days)\b", WeekDays(EVERY_DAY)),
@@ -170,6 +173,7 @@ EN: tuple[Entry, ...] = (
     entry(r"\b(?:(?:every|each|on|at)\s+)?(?:the\s+)?weekends?\b", WeekDays(frozenset({0, 6}))),
     entry(rf"\b(?:(?:every|each|on|from)\s+)?{DAY_NAME}{_TO}{DAY_NAME}", _week_range),
     entry(rf"\b(?P<every>(?:every|each)\s+)?(?:on\s+)?(?P<days>{_DAYS})", _week_days),
+    entry(rf"\b(?P<every>(?:every|each)\s+)(?P<days>{DAY_NAME})\s+of\s+(?:the|every|each)\s+(?:week|month|year)\b", _week_days),
     entry(
         rf"\b(?:(?P<count>{MANY})\s+(?:a|per|each|every)\s+week|weekly|(?:every|each)\s+week)\s*[,:(]?\s*(?:(?:on|every|each)\s+)?(?:a\s+)?(?P<days>{_DAYS})",
         _counted_week,
@@ -212,6 +216,10 @@ EN: tuple[Entry, ...] = (
         _nth_workday,
     ),
     entry(rf"\b{_EACH}{_NTH}\s+(?:calendar\s+)?day(?:{_OF_SPAN})", _end_day),
+    entry(
+        rf"\b(?:every|each)\s+(?P<span>{_SPAN})\s*,?\s*(?:on\s+)?the\s+{_NTH}\s+(?:calendar\s+)?day\b{_ONLY_SPAN}(?!\s+of\b)",
+        _end_day,
+    ),
     entry(
         rf"\b(?P<span>quarter|month)ly\s*,?\s*(?:on\s+)?(?:the\s+)?{_NTH}\s+(?:calendar\s+)?day\b{_ONLY_SPAN}(?!\s+of\b)",
         _end_day,

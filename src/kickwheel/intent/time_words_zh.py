@@ -253,6 +253,7 @@ ZH: tuple[Entry, ...] = (
         rf"每个?(?:小时|钟头)的?(?:第\s*)?(?P<m>{NUMBER}(?:分钟?)?(?:{_SEP}(?:第\s*)?{NUMBER}(?:分钟?)?)*(?<=[分钟]))",
         _past_hour,
     ),
+    entry(rf"(?:每个?|每逢|逢)整点[过后](?P<m>{NUMBER})分钟?", lambda m: Every(60, at=(number(m["m"]),))),
     entry(r"每个?(?:小时|钟头)(?:的|在)?整点|每逢整点|每个整点|逢?整点", Every(60, at=(0,))),
     entry(r"(?P<n>[二两三四五六2-6])\s*[次遍](?!级)", _times_a_day),
     entry(r"(?:每天|每日)?早晚各?(?:[一1]次)", PerDay(2)),

@@ -86,12 +86,12 @@ def _offset(match: re.Match[str]) -> Meaning:
 
 
 def _iana(match: re.Match[str]) -> Meaning | None:
-    return InZone(match.group()) if match.group() in known_zones() else None
+    return InZone(match["iana"]) if match["iana"] in known_zones() else None
 
 
 ZONE: tuple[Entry, ...] = (
     entry(
-        r"\b(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_]+(?:/[A-Za-z_]+)?(?:[+-]\d+)?",
+        r"(?:时区\s*(?:[:=]|为|是)?\s*|\btime\s?zone\s*[:=]?\s*)?\b(?P<iana>(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_]+(?:/[A-Za-z_]+)?(?:[+-]\d+)?)",
         _iana,
     ),
     entry(
@@ -107,7 +107,7 @@ ZONE: tuple[Entry, ...] = (
         rf"\b(?P<short>{'|'.join(AMBIGUOUS)})\b(?:\s*time)?",
         lambda m: Unclear(f"Which zone is {m['short']}? {AMBIGUOUS[m['short'].upper()]}", reason="ambiguous_zone"),
     ),
-    Entry(re.compile(r"(?P<city>(?:\b[A-Z][A-Za-z]+ ){1,3})(?:[Ss]tandard |[Dd]aylight )?time\b", re.ASCII), _city),
+    Entry(re.compile(r"(?P<city>(?:\b[A-Z][A-Za-z]+ ){1,3})(?:[Ss]tandard |[Dd]aylight )?[Tt]ime\b", re.ASCII), _city),
     Entry(re.compile(r"(?:(?<=[\dm])|(?<=days)|(?<=daily)) in (?P<place>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\b", re.ASCII), _place),
     Entry(
         re.compile(r"\b(?:ET|PT)\b", re.ASCII),
