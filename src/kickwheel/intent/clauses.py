@@ -12,7 +12,7 @@ from kickwheel.intent.statement_words import CONDITION, EN_BEFORE, EN_PASSIVE, R
 from kickwheel.intent.time_tokens import Token
 
 _LABEL = (
-    r"(?:(?:执行|调度|运行|更新|同步|触发)?(?:频率|频次|周期|时间点?|时点)|(?:按照?\s*)?(?:cron|定时|调度)\s*表达式"
+    r"(?:(?:执行|调度|运行|更新|同步|触发)?(?:频率|频次|周期|时间点?|时点)|(?:按照?\s*)?(?:cron|定时|调度)?\s*表达式"
     r"|\b(?:cron(?:\s+(?:expression|schedule))?|frequency|schedule|cadence|timing|run\s+time|when|time)\b)"
 )
 """What introduces a time: 频率为, 'schedule:'."""
@@ -44,7 +44,7 @@ def blank(text: str, tokens: Sequence[Token]) -> str:
     mark = re.escape(TIME_MARK)
     tied = (
         rf"(?:\b(?:at|on|in|of|from|between|during|for|within)\s+|@\s*)?(?:\bthe\s+)?(?={mark})|(?:按照?|以|[在于从自])\s*(?={mark})"
-        rf"|(?<={mark})[\s,、和及与在的到至~/-]*(?:\b(?:and|to|at|on|until|till)\b\s*)?(?={mark})"
+        rf"|(?<={mark})[\s,、和及与在的到至~/:-]*(?:\b(?:and|to|at|on|until|till)\b\s*)?(?={mark})"
         rf"|(?<={mark})\s*(?:的|时间|开始|准时|整|各?[一1]次|频率|频次|周期|之?内|期间|之间|都要?|sharp\b|time\b)"
         rf"|{_LABEL}\s*(?:是|为|在|设为|设在|定在|\bis\b|\bat\b)?\s*[:,=]?\s*(?={mark})|[(\[【]\s*(?={mark})|(?<={mark})\s*[)\]】]"
     )

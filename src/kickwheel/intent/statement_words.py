@@ -72,7 +72,7 @@ STORY = re.compile(
 )
 """'As a sales manager, I want …': who asks changes nothing."""
 MOVES = re.compile(
-    r"(?:更新|刷新|搬|推|传|写|落|灌|存|装载|加载|载)(?=[到至入进]|入)|\b(?:push|transfer|refresh|write)(?:e?s|e?d|ing)?\b(?=.*\b(?:in)?to\b)",
+    r"(?:更新|刷新|搬|推|传|写|落|灌|存|装载|加载|载)(?=[到至入进])|(?:更新|刷新|装载|加载)(?=[^,]{1,16}[到至入进])|\b(?:push|transfer|refresh|write)(?:e?s|e?d|ing)?\b(?=.*\b(?:in)?to\b)",
     _FLAGS,
 )
 """Words that move data where it is said whereto, and may mean anything else where it is not."""

@@ -89,7 +89,7 @@ CLOCK_EN: tuple[Entry, ...] = (
         rf"(?<![\d:.])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?::00)?(?!\d|:\d)(?:\s*(?:h|hrs|hours|o'?clock)\b)?{_NO_HALF}",
         _clock,
     ),
-    entry(rf"\bat\s+(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)\b(?![:.]\d|\s*[ap]\.?m){_NO_HALF}", _clock),
+    entry(rf"\bat\s+(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)\b(?:\s*(?:h|hrs|hours)\b)?(?![:.]\d|\s*[ap]\.?m){_NO_HALF}", _clock),
     entry(rf"(?<![\d:.])(?P<h>[0-2]\d)(?P<m>[0-5]\d)\s*(?:h|hrs|hours)\b{_NO_HALF}", _clock),
     entry(rf"(?<![\d:.])(?<!every )(?<!each )(?P<h>\d{{1,2}})h(?P<m>[0-5]\d)?\b{_NO_HALF}", _clock),
     entry(
