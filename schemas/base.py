@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 """Lower-case name of an intent, slot, action or target, e.g. ``sync_orders``."""
@@ -13,6 +14,18 @@ Rate = Annotated[float, Field(ge=0.0, le=1.0)]
 """A share between 0 and 1."""
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _regular_expression(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    return pattern
+
+
+RegularExpression = Annotated[str, AfterValidator(_regular_expression)]
+"""A pattern that Python's ``re`` takes; the empty one too."""
 
 
 class Contract(BaseModel):

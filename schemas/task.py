@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from schemas.base import Contract, Slug
+from schemas.base import Contract, RegularExpression, Slug
 
 SlotType = Literal["text", "date", "name", "code", "enum"]
 RejectionReason = Literal[
@@ -28,14 +27,6 @@ SemanticVersion = Annotated[str, Field(pattern=r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0
 """major.minor.patch, as https://semver.org has it, without pre-release and build."""
 
 
-def _regular_expression(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
-    return pattern
-
-
 class SlotSpec(Contract):
     """A slot that an intent may carry."""
 
@@ -43,9 +34,7 @@ class SlotSpec(Contract):
     type: SlotType = "text"
     description: str = ""
     values: tuple[str, ...] = Field(default=(), description="For enum: the values allowed; otherwise examples")
-    pattern: Annotated[str, AfterValidator(_regular_expression)] = Field(
-        default="", description="Regular expression that a whole value must match; empty: any"
-    )
+    pattern: RegularExpression = Field(default="", description="Regular expression that a whole value must match; empty: any")
 
 
 class Schedule(Contract):

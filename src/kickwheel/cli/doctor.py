@@ -90,7 +90,8 @@ def _torch() -> Finding:
 
 
 def _base_model(settings: Settings) -> Finding:
-    from kickwheel.inference.base_model_adapter import PACKAGE, find_gguf, packaged
+    from kickwheel.inference.base_model_adapter import find_gguf, packaged
+    from kickwheel.inference.model_files_adapter import PACKAGE
 
     spec = settings.model.base
     if spec.startswith(PACKAGE):

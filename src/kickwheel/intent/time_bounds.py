@@ -28,17 +28,18 @@ from kickwheel.intent.time_tokens import (
 _FLAGS = re.IGNORECASE | re.ASCII
 _DAYS, _CLOCKS = WeekDays | MonthDays | NthOfMonth, Clocks | Between
 _COUNTED = r"(?:first|second|third|fourth|fifth|next|last|\d{1,2}(?:st|nd|rd|th)?)"
+_AND_COUNTED = rf"\b{_COUNTED}\s*(?:,|\band\b|\bor\b|&|/|\bto\b|-)\s*(?:the\s+)?"
 _BEFORE = re.compile(
     r"(?:\b(?:by|before|after|since|until|till|through|around|about|roughly|approximately|almost|nearly|within|not|never|non|but|than|except"
     r"|odd|even|alternat\w+|bi|semi|half|latest|earliest|some|most|few|against|following|preceding|as\s+of|up\s+to|or"
     r"|(?:eve|days?|weeks?|hours?|mornings?|nights?)\s+(?:of|before|after)|of)\s*-?\s*(?:on\s+|at\s+)?(?:the\s+|a\s+)?"
     r"|\bfrom\s+(?:the\s+)?"
-    rf"|\b{_COUNTED}\s*(?:,|\band\b|\bor\b|&|/|\bto\b|-)\s*(?:the\s+)?"
+    f"|{_AND_COUNTED}"
     r"|(?:将近|接近|临近|差不多|大致|不|非|避开|跳过|(?<![清删])除了?|[双单奇偶]数|逢[双单])\s*)$",
     _FLAGS,
 )
 """Right before words of time: it bounds them, or picks some of them."""
-_COUNTING_ON = re.compile(rf"\b{_COUNTED}\s*(?:,|\band\b|\bor\b|&|/|\bto\b|-)\s*(?:the\s+)?$", _FLAGS)
+_COUNTING_ON = re.compile(f"{_AND_COUNTED}$", _FLAGS)
 _AFTER_DAYS = re.compile(
     r"\s*(?:的?前(?![端台缀])|之前|以前|之?内(?!部|容|网)|以内|[三二两\d]\s*天前|起(?!来)|'s\b|(?<=s)'(?=\s))"
     r"|\s*(?:,|\band\b|\bor\b|&)\s*\d{1,2}(?:st|nd|rd|th)?\b(?!\s*(?:[:.点时]|[ap]\.?m\b|o'clock))",
