@@ -33,6 +33,7 @@ from schemas.registry import (
 )
 from schemas.review import Conflict, PairAgreement, ReviewAnswer, ReviewerTally, ReviewRow, ReviewStatus
 from schemas.seed_versions import PlannedRound, Relabelled, SeedPlan, SeedSetDiff
+from schemas.serving import Routing, ServedVersion
 from schemas.task import Schedule, SlotSpec
 from schemas.utterance import Provenance, Utterance
 
@@ -256,11 +257,26 @@ _ROWS: tuple[Contract, ...] = (
 )
 
 
+_SERVING: tuple[Contract, ...] = (
+    Routing(
+        revision=3,
+        champion=ServedVersion(
+            name="shop-lap-0001-tuned", kind="vllm", url="http://127.0.0.1:8000/v1", model="shop-lap-0001-tuned"
+        ),
+        challenger=ServedVersion(
+            name="shop-lap-0002-encoder", registry_version="4", kind="encoder", folder="laps/0002/encoder"
+        ),
+        challenger_share=0.1,
+        experiment="shop-0002",
+    ),
+)
+
+
 @cache
 def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
     """At least one instance a contract, found by walking whole ones."""
     found: dict[type[Contract], list[Contract]] = {}
-    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING, *_REVIEW):
+    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING, *_REVIEW, *_SERVING):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):
                 found[type(part)].append(part)
