@@ -19,6 +19,7 @@
     │   │   └── AccessRefused                     no request is taken: key, model name or quota
     │   └── BudgetSpent (permanent)           ours: the settings allow no further call
     ├── ServerNotInstalled (permanent)    no vLLM on this machine
+    ├── StaleRouting (permanent)          the routing changed while somebody decided on another one
     ├── ServerFailed (permanent)          the model server did not come up; the end of its log is in the message
     └── ModelUnavailable (permanent)      the base model cannot be had
 
@@ -125,6 +126,10 @@ class AccessRefused(RequestRefused):
 
 class BudgetSpent(ServiceError, Permanent):
     """A budget of the settings allows no further call; nothing was sent."""
+
+
+class StaleRouting(KickwheelError, Permanent):
+    """A routing was to be written over one that its writer had not seen. Nothing was written."""
 
 
 class ServerNotInstalled(KickwheelError, Permanent):
