@@ -9,6 +9,7 @@ from uuid import UUID
 
 from kickwheel.testing.sample_report import sample_report, unmeasured_report
 from schemas.base import Contract, DataRef
+from schemas.calibration import Calibration, CalibrationQuality, CoveragePoint, OutOfScopeQuality, ReliabilityBin
 from schemas.execution import ExecutionPlan, ExecutionResult, RuleOutcome, WrittenData
 from schemas.feedback import Behaviour, CandidateTarget, DistillationRow, FeedbackCase, FeedbackEvent, Signal
 from schemas.frame import Frame, Prediction
@@ -272,11 +273,44 @@ _SERVING: tuple[Contract, ...] = (
 )
 
 
+_CALIBRATION: tuple[Contract, ...] = (
+    Calibration(
+        student="tuned",
+        temperature=2.5,
+        bias=-1.0,
+        threshold=0.7,
+        target_accuracy=0.9,
+        target_met=True,
+        fitted_on="valid",
+        fitted_sha256="2" * 64,
+        rows=90,
+        unknown=10,
+        accuracy=0.4,
+        ece_before=0.5,
+        ece_after=0.05,
+        adaptive_ece_before=0.5,
+        adaptive_ece_after=0.06,
+    ),
+    CalibrationQuality(
+        known=3,
+        ece=0.1,
+        ece_raw=0.5,
+        adaptive_ece=0.1,
+        reliability=(ReliabilityBin(low=0.4, high=0.5, rows=3, confidence=0.45, accuracy=0.55),),
+        reliability_raw=(),
+        coverage=(CoveragePoint(threshold=0.4, coverage=0.75, accuracy=0.55),),
+        aurc=0.45,
+        out_of_scope=OutOfScopeQuality(rows=1, precision=0.5, recall=1.0, in_scope_refused=0.3, auroc=0.8, threshold=0.5),
+        at_threshold=CoveragePoint(threshold=0.5, coverage=0.25, accuracy=1.0),
+    ),
+)
+
+
 @cache
 def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
     """At least one instance a contract, found by walking whole ones."""
     found: dict[type[Contract], list[Contract]] = {}
-    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING, *_REVIEW, *_SERVING):
+    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING, *_REVIEW, *_SERVING, *_CALIBRATION):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):
                 found[type(part)].append(part)
