@@ -7,7 +7,7 @@ from prefect import flow
 from schemas.seeding import SeedSet
 from tasks import policies
 from tasks.recording import finish, finished, recorded_stage
-from tasks.seeding import assemble, label_round, take_answers
+from tasks.seeding import assemble, label_round, take_answers, write_rows
 from tasks.wiring import place_of, teacher_endpoint
 
 
@@ -20,6 +20,8 @@ def seeding(domain: str = "examples/dataops", lap: int = 0) -> SeedSet:
         return seeds
     with recorded_stage(place, "seeding") as run:
         with teacher_endpoint(place) as teacher:
+            write_rows(place, teacher, "start")
             for number in range(1, place.settings.seeding.rounds + 1):
                 label_round(place, teacher, number)
+            write_rows(place, teacher, "end")
         return finish(place, "seeding", assemble(place, teacher, run), run)

@@ -9,6 +9,7 @@ from pydantic import Field
 from schemas.base import Contract, DataRef, Rate
 from schemas.quality import QualityMetrics
 from schemas.seed_checks import AuditFigure, RowKind, SeedChecks
+from schemas.synthesis import SynthesisReport
 
 
 class SeedingRound(Contract):
@@ -81,6 +82,7 @@ class SeedSet(Contract):
     agreement: Rate | None = Field(description="Share of parsed teacher frames equal to the independent labeller's")
     checks: SeedChecks = Field(default=SeedChecks(), description="What was found in the rows, and what was left out")
     spend: TeacherSpend | None = Field(default=None, description="What the teacher has cost so far; None: not recorded")
+    synthesis: SynthesisReport | None = Field(default=None, description="Rows that were written; None: none were ordered")
     notes: tuple[str, ...] = Field(default=(), description="Sentences for whoever reads the figures: what ended early, and why")
 
     def audit_sentence(self) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from schemas.base import Contract
 from schemas.frame import Frame
 
-LabelSource = Literal["seed", "teacher", "reviewer", "operator", "distilled", "gold"]
+LabelSource = Literal["seed", "teacher", "reviewer", "operator", "distilled", "synthetic", "gold"]
 
 
 class Provenance(Contract):

@@ -13,8 +13,10 @@ from kickwheel.seeding.lap_inputs import lap_inputs
 from kickwheel.seeding.rounds import RoundOutcome, run_round, teacher_prompt
 from kickwheel.seeding.seed_set import assemble_seed_set, spend_of
 from kickwheel.seeding.seed_versions import FOLDER, keep_version
+from kickwheel.seeding.synthesis.synthesise import Moment, synthesise
 from kickwheel.tracking.runs_adapter import RunRecorder
 from schemas.seeding import SeedSet
+from schemas.synthesis import SynthesisReport
 from tasks import policies
 from tasks.progress import progress_of
 from tasks.wiring import Endpoint, Place, teacher_client
@@ -31,6 +33,13 @@ def label_round(place: Place, teacher: Endpoint, number: int) -> RoundOutcome:
             max_concurrency=place.settings.teacher.max_concurrency,
             progress=progress_of(f"round {number}: rows that the teacher has seen"),
         )
+
+
+@task(task_run_name="synthesis, {moment}", **policies.LABELLING)
+def write_rows(place: Place, teacher: Endpoint, moment: Moment) -> SynthesisReport:
+    """Rows for what has no labels ("start") or too few ("end"), as far as the settings ask for them."""
+    with teacher_client(place, teacher) as client:
+        return synthesise(_gate(place), moment, client).report
 
 
 @task(task_run_name="assemble", **policies.LOCAL)

@@ -128,6 +128,21 @@ class SeedingSettings(Group):
         default=False, description="Mask emails, phones, id and card numbers and IPs in seeds and pool before anybody sees them"
     )
     label_folds: int = Field(default=5, ge=0, description="Folds of the search for label errors; 0: none")
+    synthesis: Literal["off", "cold", "on"] = Field(
+        default="cold",
+        description="Rows that are written: cold, for intents without a labelled row; on, for thin intents, slots and "
+        "languages and for boundaries between intents too",
+    )
+    synthetic_rows: int = Field(default=4, ge=1, description="Labelled rows wanted of each intent, slot and language")
+    synthetic_share: float = Field(
+        default=0.25,
+        ge=0,
+        lt=1,
+        description="Most that synthetic rows may make of the labelled ones (intents without others apart)",
+    )
+    synthetic_similarity: float = Field(
+        default=0.7, gt=0, le=1, description="Share of common trigrams with another row from which a written row is refused"
+    )
     votes: int = Field(default=1, ge=1, description="Answers asked for a row; more than half must agree (self-consistency)")
 
 

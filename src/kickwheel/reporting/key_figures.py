@@ -28,6 +28,9 @@ def verdicts(report: LapReport) -> list[tuple[str, str]]:
         teacher = report.seeding.teacher
         missing = f" (unavailable: {teacher.unavailable_reason})" if teacher.unavailable_reason else ""
         said.append(("teacher", f"{teacher.sentence()}{missing}; reviewer: {report.seeding.reviewer}"))
+        if synthesis := report.seeding.synthesis:
+            said.append(("synthesis", synthesis.sentence()))
+            said += [("synthesis", note) for note in synthesis.notes]
         said += [("seeding", note) for note in report.seeding.notes]
     if report.distillation:
         gate = report.distillation.gate

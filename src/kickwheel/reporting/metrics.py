@@ -38,6 +38,7 @@ def _seeding(report: LapReport) -> Named:
         yield "seeding/labels_total", sum(seeding.labels_by_source.values())
         for source, labels in seeding.labels_by_source.items():
             yield f"seeding/labels_{source}", labels
+        yield "seeding/synthetic_share", seeding.synthesis.share if seeding.synthesis else 0.0
         yield "seeding/rounds", len(seeding.rounds)
         yield "seeding/review_queue", seeding.review_queue.rows
         yield "seeding/agreement", seeding.agreement

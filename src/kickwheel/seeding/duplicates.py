@@ -13,7 +13,7 @@ from kickwheel.seeding.similar_texts import similar
 from schemas.seed_checks import DuplicateRow
 from schemas.utterance import LabelSource, Utterance
 
-_TRUST: tuple[LabelSource, ...] = ("gold", "reviewer", "operator", "seed", "teacher", "distilled")
+_TRUST: tuple[LabelSource, ...] = ("gold", "reviewer", "operator", "seed", "teacher", "distilled", "synthetic")
 
 
 def duplicate_rows(rows: Sequence[Utterance], *, threshold: float) -> list[DuplicateRow]:

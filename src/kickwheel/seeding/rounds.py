@@ -25,6 +25,7 @@ from kickwheel.seeding.probed_pool import probed_pool
 from kickwheel.seeding.review_queue import ReviewItem, ReviewQueue, settle
 from kickwheel.seeding.self_label import SelfLabeller, TeacherLabel
 from kickwheel.seeding.sorting import sort_labels
+from kickwheel.seeding.synthesis.synthetic_rows import read_synthetic
 from kickwheel.seeding.teacher_prompt import FactsAbout, TeacherPrompt, no_facts
 from kickwheel.settings import SeedingSettings
 from kickwheel.workspace import write_atomically
@@ -140,7 +141,7 @@ def run_round(
         completion_tokens=sum(call.completion_tokens for call in calls),
         probe=evaluate(
             inputs.valid,
-            (_fit(inputs, [*labelled, *new]) if new else probe).predict([row.text for row in inputs.valid]),
+            (fit_probe(inputs, [*labelled, *new]) if new else probe).predict([row.text for row in inputs.valid]),
             student="probe",
             split="valid",
         ).overall,
@@ -180,10 +181,10 @@ def start_round(inputs: SeedingInputs, number: int) -> RoundStart:
         StageFailed: there is no labelled row at all.
     """
     before = [earlier_round(inputs.folder, earlier) for earlier in range(1, number)]
-    labelled = [*inputs.seeds, *(row for outcome in before for row in outcome.labelled)]
+    labelled = labelled_after(inputs, number - 1)
     settled = {row.id for row in labelled} | {item.id for outcome in before for item in outcome.waiting}
     pool = [row for row in inputs.pool if row.id not in settled]
-    probe = _fit(inputs, labelled)
+    probe = fit_probe(inputs, labelled)
     return RoundStart(before, labelled, pool, probe, _choose(inputs, number, probe, labelled, pool))
 
 
@@ -214,7 +215,23 @@ def _path(folder: Path, number: int) -> Path:
     return folder / f"round-{number:04d}.json"
 
 
-def _fit(inputs: SeedingInputs, rows: Sequence[Utterance]) -> Probe:
+def labelled_after(inputs: SeedingInputs, number: int) -> list[Utterance]:
+    """Labelled rows after ``number`` rounds: seeds, what was written for intents without any, what the rounds labelled.
+
+    Raises:
+        StageInputMissing: a round is not done.
+    """
+    cold = read_synthetic(inputs.folder, "start")
+    outcomes = [earlier_round(inputs.folder, done) for done in range(1, number + 1)]
+    return [*inputs.seeds, *(cold.rows if cold else ()), *(row for outcome in outcomes for row in outcome.labelled)]
+
+
+def fit_probe(inputs: SeedingInputs, rows: Sequence[Utterance]) -> Probe:
+    """The independent labeller, from labelled rows.
+
+    Raises:
+        StageFailed: there is none.
+    """
     return Probe.fit(rows, seed=inputs.seed, vocabulary_texts=[row.text for row in inputs.pool])
 
 

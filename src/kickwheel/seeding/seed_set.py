@@ -10,7 +10,8 @@ from kickwheel.inference.purse import Budget, Spent
 from kickwheel.seeding.acceptance import is_stopped, summed
 from kickwheel.seeding.coverage import coverage
 from kickwheel.seeding.gate import Gated, checked_rows
-from kickwheel.seeding.rounds import RoundOutcome, earlier_round
+from kickwheel.seeding.rounds import RoundOutcome, earlier_round, labelled_after
+from kickwheel.seeding.synthesis.synthetic_rows import read_synthetic, summed_reports
 from kickwheel.settings import SeedingSettings
 from kickwheel.workspace import write_jsonl
 from schemas.seed_checks import RowKind, SeedChecks
@@ -37,7 +38,9 @@ def assemble_seed_set(
     """
     inputs = gate.inputs
     outcomes = [earlier_round(inputs.folder, number) for number in range(1, inputs.settings.rounds + 1)]
-    train, checks = checked_rows([*inputs.seeds, *(row for outcome in outcomes for row in outcome.labelled)], gate)
+    thin = read_synthetic(inputs.folder, "end")
+    labelled = labelled_after(inputs, inputs.settings.rounds)
+    train, checks = checked_rows([*labelled, *(thin.rows if thin else ())], gate)
     kept = {row.id for row in train}
     waiting = [item for outcome in outcomes for item in (*outcome.waiting, *outcome.audits) if item.id not in _left_out(checks)]
     parsed = sum(outcome.parsed for outcome in outcomes)
@@ -53,6 +56,7 @@ def assemble_seed_set(
         agreement=sum(outcome.agreed for outcome in outcomes) / parsed if parsed else None,
         checks=checks,
         spend=spend,
+        synthesis=summed_reports(inputs.folder),
         notes=tuple(_notes(outcomes, inputs.settings)),
     )
 

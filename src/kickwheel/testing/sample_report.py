@@ -18,6 +18,7 @@ from schemas.lap import STAGES, LapReport, StageTime
 from schemas.quality import Evaluation, IntentScore, PairedTest, QualityMetrics
 from schemas.seed_checks import AuditFigure, DuplicateRow, LabelSuspect, LeakedRow, SeedChecks
 from schemas.seeding import CoverageCell, SeedingRound, SeedSet, TeacherContribution, TeacherSpend
+from schemas.synthesis import SynthesisOrder, SynthesisReport
 from schemas.task import Proposal, Rejection, Schedule, SlotSpec, SourceQuote, TaskCatalog, TaskSchema
 from schemas.throughput import LoadPoint, Percentiles, ThroughputReport
 from schemas.tuning import AdapterArtifact, GateVerdict, LoraPlan, LossPoint, TuningReport
@@ -216,7 +217,20 @@ def _seeding(rng: random.Random) -> SeedSet:
     return SeedSet(
         train=DataRef(path=".kickwheel/sample/laps/0003/seeding/train.jsonl", sha256=_SHA, rows=316),
         review_queue=DataRef(path=".kickwheel/sample/laps/0003/seeding/review_queue.jsonl", sha256=_SHA, rows=4),
-        labels_by_source={"seed": 200, "teacher": 17, "reviewer": 99},
+        labels_by_source={"seed": 200, "teacher": 17, "reviewer": 95, "synthetic": 4},
+        synthesis=SynthesisReport(
+            writers=("templates",),
+            orders=(
+                SynthesisOrder(
+                    reason="no_rows", intent="archive_clickstream", slot="-", language="zh", labelled=0, wanted=4, kept=4
+                ),
+            ),
+            written=6,
+            kept=4,
+            refused={"too_similar": 2},
+            unchecked=4,
+            share=0.0125,
+        ),
         rounds=(round_(1, 7, 0.44), round_(2, 10, 0.49)),
         teacher=TeacherContribution(model="smollm2-135m-instruct", labels=17, right=15),
         reviewer="bundled answers (demo)",
