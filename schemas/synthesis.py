@@ -44,7 +44,6 @@ class SynthesisReport(Contract):
         """What a reader of the lap's report needs to know of it."""
         refused = ", ".join(f"{reason} {count}" for reason, count in self.refused.items())
         unchecked = f", {self.unchecked} of them of intents that nobody but their writer knows" if self.unchecked else ""
-        return (
-            f"{self.kept} of {self.written} written rows kept{unchecked}; {100 * self.share:.0f} % of the labelled rows"
-            + (f"; refused: {refused}" if refused else "")
+        return f"{self.kept} of {self.written} written rows kept{unchecked}; {100 * self.share:.0f} % of the labelled rows" + (
+            f"; refused: {refused}" if refused else ""
         )
