@@ -18,6 +18,7 @@
     │   │   ├── ContextTooLong                    this one request is too long for the model
     │   │   └── AccessRefused                     no request is taken: key, model name or quota
     │   └── BudgetSpent (permanent)           ours: the settings allow no further call
+    ├── StoreFailed (permanent)           an event store that can't be worked with
     ├── ServerNotInstalled (permanent)    no vLLM on this machine
     ├── StaleRouting (permanent)          the routing changed while somebody decided on another one
     ├── ServerFailed (permanent)          the model server did not come up; the end of its log is in the message
@@ -86,6 +87,10 @@ class TaskRefused(KickwheelError, Permanent):
 
 class ExecutionFailed(KickwheelError, Permanent):
     """A task's data is not what its binding says. What was there before is unchanged."""
+
+
+class StoreFailed(KickwheelError, Permanent):
+    """An event store that can't be worked with: of another version, or the database refuses what is asked."""
 
 
 class ServiceError(KickwheelError):

@@ -37,6 +37,7 @@ from schemas.seed_versions import PlannedRound, Relabelled, SeedPlan, SeedSetDif
 from schemas.serving import Routing, ServedVersion
 from schemas.task import Schedule, SlotSpec
 from schemas.utterance import Provenance, Utterance
+from tests.contracts.event_samples import EVENTS
 
 _TEXT = "把🚚 昨天的订单同步到 ２号仓 👩‍👩‍👧"
 _WANTED = Frame.from_values(_TEXT, "sync_orders", {"date": "昨天", "region": "２号仓"})
@@ -310,7 +311,17 @@ _CALIBRATION: tuple[Contract, ...] = (
 def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
     """At least one instance a contract, found by walking whole ones."""
     found: dict[type[Contract], list[Contract]] = {}
-    for whole in (sample_report(), unmeasured_report(), *_ROWS, *_REGISTRY, *_SEEDING, *_REVIEW, *_SERVING, *_CALIBRATION):
+    for whole in (
+        sample_report(),
+        unmeasured_report(),
+        *_ROWS,
+        *_REGISTRY,
+        *_SEEDING,
+        *_REVIEW,
+        *_SERVING,
+        *_CALIBRATION,
+        *EVENTS,
+    ):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):
                 found[type(part)].append(part)

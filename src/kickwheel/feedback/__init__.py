@@ -1,0 +1,1 @@
+"""Feedback on served answers: events on disk, joined with the answers, read as signals, fused into evidence a case."""

@@ -1,0 +1,78 @@
+"""Routes for feedback: events in, evidence out. Who may call them with how large a body is the application's business."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException
+from pydantic import Discriminator, Tag
+
+from kickwheel.errors import RateLimited, ServiceUnavailable
+from kickwheel.feedback.writer_adapter import GroupCommitWriter
+from schemas.events import (
+    AbandonEvent,
+    BackAndReturnEvent,
+    BounceEvent,
+    DwellEvent,
+    FeedbackBatch,
+    OperatorLabelEvent,
+    OutcomeEvent,
+    Received,
+    RephraseEvent,
+    ScrollEvent,
+    SlotEditEvent,
+    ThumbsEvent,
+)
+
+
+def _kind(body: Any) -> str | None:
+    """Which of the forms a body is meant to be: told before it is checked, so that errors are about that form alone."""
+    if isinstance(body, dict):
+        return "batch" if "events" in body else body.get("kind")
+    return "batch" if isinstance(body, FeedbackBatch) else getattr(body, "kind", None)
+
+
+Posted = Annotated[
+    Annotated[FeedbackBatch, Tag("batch")]
+    | Annotated[DwellEvent, Tag("dwell")]
+    | Annotated[ScrollEvent, Tag("scroll")]
+    | Annotated[BounceEvent, Tag("bounce")]
+    | Annotated[BackAndReturnEvent, Tag("back_and_return")]
+    | Annotated[RephraseEvent, Tag("rephrase")]
+    | Annotated[SlotEditEvent, Tag("slot_edit")]
+    | Annotated[AbandonEvent, Tag("abandon")]
+    | Annotated[ThumbsEvent, Tag("thumbs")]
+    | Annotated[OperatorLabelEvent, Tag("operator_label")]
+    | Annotated[OutcomeEvent, Tag("outcome")],
+    Discriminator(_kind),
+]
+"""One event, or ``{"events": [...]}``."""
+
+
+def feedback_router(writer: GroupCommitWriter) -> APIRouter:
+    """``POST /v1/feedback``: one event or a batch, acknowledged when it is durable. The same events again change nothing.
+
+    429 with Retry-After where too much waits to be written, 503 where the store can't be reached: nothing was taken then, or
+    it is taken again without harm.
+    """
+    router = APIRouter(tags=["feedback"])
+
+    @router.post(
+        "/v1/feedback",
+        summary="Report what users and operators did with answers",
+        responses={429: {"description": "Too much waits to be written"}, 503: {"description": "The store can't be reached"}},
+    )
+    async def post_feedback(body: Posted) -> Received:
+        now = datetime.now(UTC)
+        events = body.events if isinstance(body, FeedbackBatch) else (body,)
+        try:
+            return await writer.add(events=[event.model_copy(update={"received_at": now}) for event in events])
+        except RateLimited as error:
+            raise HTTPException(429, str(error), {"Retry-After": str(int(error.retry_after or 1))}) from error
+        except ServiceUnavailable as error:
+            raise HTTPException(
+                503, "the feedback store can't be reached: send the events again", {"Retry-After": "1"}
+            ) from error
+
+    return router
