@@ -8,6 +8,7 @@ from pydantic import Field
 
 from schemas.base import Contract, FolderRef, Rate, Sha256
 from schemas.quality import Evaluation, PairedTest
+from schemas.trial import TrialVerdict
 
 
 class LoraPlan(Contract):
@@ -87,12 +88,41 @@ class TuningReport(Contract):
         )
 
 
+class GateCheck(Contract):
+    """One figure of champion and challenger beside quality, and the limit that the challenger must keep."""
+
+    name: Literal["calibration", "latency", "memory"]
+    champion: float = Field(description="The champion's figure")
+    challenger: float = Field(description="The challenger's figure, smaller is better")
+    limit: float = Field(description="Largest value that the challenger may have")
+    unit: str = Field(description="What the figures are, with their unit")
+
+    @property
+    def passed(self) -> bool:
+        """Whether the limit is kept."""
+        return self.challenger <= self.limit
+
+    def sentence(self) -> str:
+        """The figures in words."""
+        return (
+            f"{self.name}: {self.unit}: challenger {self.challenger:.3g}, champion {self.champion:.3g}, limit {self.limit:.3g}"
+        )
+
+
 class GateVerdict(Contract):
-    """Whether a challenger may replace the champion, decided on valid only."""
+    """Whether a challenger may replace the champion, decided on valid and on trials, never on eval."""
 
     decision: Literal["promote", "hold", "reject"]
     reasons: tuple[str, ...]
     champion: Evaluation | None = None
     challenger: Evaluation
+    base: Evaluation | None = Field(default=None, description="The untuned base on valid; None: not asked")
     paired: PairedTest | None = None
+    against_base: PairedTest | None = None
+    one_sided_p: Rate | None = Field(
+        default=None, description="Exact McNemar: as many rows won, were the challenger no better (than champion, else base)"
+    )
+    alpha: Rate = Field(default=0.05, description="What that had to be at most")
+    checks: tuple[GateCheck, ...] = Field(default=(), description="Calibration, time and memory, as far as measured")
+    trial: TrialVerdict | None = Field(default=None, description="A/B trial that was taken into account")
     min_gain: Rate = 0.0

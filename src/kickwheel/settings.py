@@ -181,9 +181,33 @@ class DistillationSettings(Group):
     learning_rate: float = Field(default=5e-4, gt=0, description="Peak learning rate of distillation")
     max_tokens: int = Field(default=15_000, ge=1, description="Trained tokens of distillation")
     min_gain: float = Field(default=0.0, description="Joint frame accuracy that a challenger must gain on valid")
+    gate_alpha: float = Field(
+        default=0.05, gt=0, lt=1, description="One-sided level of the exact McNemar test that a promotion needs"
+    )
     max_intent_drop: float = Field(
         default=0.05, description="Largest fall of an intent's recall (>= 5 rows) that the gate allows"
     )
+    max_ece_rise: float = Field(default=0.05, ge=0, description="Largest rise of the calibration error that the gate allows")
+    max_time_rise: float = Field(default=0.5, ge=0, description="Largest rise of the time for valid that it allows, as a share")
+    max_size_rise: float = Field(default=0.5, ge=0, description="Largest rise of the weights' bytes that it allows, as a share")
+
+
+class TrialSettings(Group):
+    """A/B trials of a challenger: `kickwheel ab`."""
+
+    alpha: float = Field(
+        default=0.05, gt=0, lt=1, description="Chance of a winner where there is no difference, however often one looks"
+    )
+    least_units: int = Field(default=100, ge=2, description="Users, or sessions, in each arm before anything is decided")
+    planned_units: int = Field(
+        default=2000, ge=10, description="Units of both arms around which the interval is tightest; it is valid at any number"
+    )
+    least_answers: int = Field(default=50, ge=5, description="Answers in each arm before latency or an intent can end a trial")
+    max_error_rise: float = Field(default=0.01, ge=0, description="Rise of the error rate that does not end a trial")
+    max_p95_rise: float = Field(
+        default=0.3, ge=0, description="Rise of the 95th percentile of latency that does not, as a share"
+    )
+    max_intent_drop: float = Field(default=0.05, ge=0, description="Fall of an intent's completion that does not end a trial")
 
 
 class Settings(BaseSettings):
@@ -208,6 +232,7 @@ class Settings(BaseSettings):
     tuning: LoraPlan = LoraPlan()
     throughput: ThroughputSettings = ThroughputSettings()
     distillation: DistillationSettings = DistillationSettings()
+    trial: TrialSettings = TrialSettings()
 
 
 def get_settings(overrides: Mapping[str, Any] | None = None) -> Settings:

@@ -36,6 +36,8 @@ from schemas.review import Conflict, PairAgreement, ReviewAnswer, ReviewerTally,
 from schemas.seed_versions import PlannedRound, Relabelled, SeedPlan, SeedSetDiff
 from schemas.serving import Routing, ServedVersion
 from schemas.task import Schedule, SlotSpec
+from schemas.trial import TrialArm, TrialVerdict
+from schemas.tuning import GateCheck
 from schemas.utterance import Provenance, Utterance
 from tests.contracts.event_samples import EVENTS
 
@@ -270,6 +272,31 @@ _SERVING: tuple[Contract, ...] = (
         ),
         challenger_share=0.1,
         experiment="shop-0002",
+    ),
+    TrialVerdict(
+        experiment="shop-0002",
+        decision="running",
+        reasons=("too few units whose outcome is known: champion 90, challenger 9, at least 100 in each",),
+        champion=TrialArm(
+            arm="champion",
+            model="shop-lap-0001-tuned",
+            units=95,
+            answers=240,
+            judged_units=90,
+            completion=0.61,
+            error_rate=0.02,
+        ),
+        challenger=TrialArm(
+            arm="challenger", units=10, answers=31, judged_units=9, completion=0.66, error_rate=0.0, p95_ms=210.0
+        ),
+        alpha=0.05,
+        challenger_share=0.1,
+        sample_ratio_p=0.86,
+        mixed_units=1,
+        intents={"sync_orders": 0.02},
+    ),
+    GateCheck(
+        name="memory", champion=1_900_000, challenger=1_900_000, limit=2_850_000, unit="bytes of weights beside the base"
     ),
 )
 

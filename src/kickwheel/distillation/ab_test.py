@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from scipy import stats
 
 from kickwheel.distillation.replay import ARMS, Arm
+from kickwheel.distillation.sample_ratio import ALARM, sample_ratio_p
 from schemas.feedback import FeedbackEvent
 
 SIGNIFICANT = 0.05
 """Two-sided level of the comparison."""
-SAMPLE_RATIO_ALARM = 0.001
-"""Level of the sample ratio check: low, for it is a smoke detector that runs at every test (Fabijan et al., KDD 2019)."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,15 @@ def ab_test(events: Sequence[FeedbackEvent], champion_share: float) -> AbResult:
     if not events:
         return AbResult(None, "no test: no events")
     users = [len({event.user for event in cases[arm]}) for arm in ARMS]
-    sample_ratio_p = _sample_ratio_p(users, champion_share)
+    ratio_p = sample_ratio_p(users, champion_share)
     split = " / ".join(f"{arm} {count}" for arm, count in zip(ARMS, users, strict=True))
-    if sample_ratio_p < SAMPLE_RATIO_ALARM:
+    if ratio_p < ALARM:
         note = (
-            f"invalid: sample ratio (users {split}, configured champion share {champion_share:g}, "
-            f"chi-square p = {sample_ratio_p:.2g})"
+            f"invalid: sample ratio (users {split}, configured champion share {champion_share:g}, chi-square p = {ratio_p:.2g})"
         )
-        return AbResult(None, note, sample_ratio_p=sample_ratio_p)
+        return AbResult(None, note, sample_ratio_p=ratio_p)
     if not all(users):
-        return AbResult(None, "no test: all users saw the same arm", sample_ratio_p=sample_ratio_p)
+        return AbResult(None, "no test: all users saw the same arm", sample_ratio_p=ratio_p)
     done = {arm: sum(event.completed for event in cases[arm]) for arm in ARMS}
     completion = {arm: done[arm] / len(cases[arm]) for arm in ARMS}
     table = [[done[arm], len(cases[arm]) - done[arm]] for arm in ARMS]
@@ -58,15 +56,7 @@ def ab_test(events: Sequence[FeedbackEvent], champion_share: float) -> AbResult:
     if all(event.replayed for event in events):
         facts += "; replayed"
     if p_value >= SIGNIFICANT:
-        return AbResult(None, f"no winner: {facts}", 0.0, completion, p_value, sample_ratio_p)
+        return AbResult(None, f"no winner: {facts}", 0.0, completion, p_value, ratio_p)
     winner = max(ARMS, key=lambda arm: completion[arm])
     lead = max(completion.values()) - min(completion.values())
-    return AbResult(winner, f"{winner} wins: {facts}", lead, completion, p_value, sample_ratio_p)
-
-
-def _sample_ratio_p(users: Sequence[int], champion_share: float) -> float:
-    """p-value of the seen split under the configured one. A share of 0 or 1 allows no other split: p is 1 or 0."""
-    expected = [sum(users) * champion_share, sum(users) * (1 - champion_share)]
-    if not all(expected):
-        return float(list(users) == expected)
-    return float(stats.chisquare(users, expected).pvalue)
+    return AbResult(winner, f"{winner} wins: {facts}", lead, completion, p_value, ratio_p)

@@ -36,16 +36,27 @@ class Probe:
         self.classes = classes
 
     @classmethod
-    def fit(cls, rows: Sequence[Utterance], *, seed: int, vocabulary_texts: Sequence[str] = ()) -> Self:
+    def fit(
+        cls,
+        rows: Sequence[Utterance],
+        *,
+        seed: int,
+        vocabulary_texts: Sequence[str] = (),
+        weights: Sequence[float] | None = None,
+    ) -> Self:
         """Fit on labelled rows; one intent is enough, the probe is then sure of it.
 
         Args:
             vocabulary_texts: unlabelled texts of the domain; they tell the slot tagger which words are common.
+            weights: of each row in both losses; None: all count the same.
 
         Raises:
             StageFailed: no row has a label.
+            ValueError: not one weight a row.
         """
+        given = list(weights) if weights is not None else [1.0] * len(rows)
         labelled = [(row, row.frame.intent) for row in rows if row.frame is not None]
+        kept = [weight for row, weight in zip(rows, given, strict=True) if row.frame is not None]
         if not labelled:
             raise StageFailed("the probe needs at least one labelled row, and there is none")
         texts = [normal_form(row.text) for row, _ in labelled]
@@ -59,8 +70,8 @@ class Probe:
             model = LogisticRegression(C=_C, class_weight="balanced", max_iter=500, random_state=seed)
             # More BLAS threads than idle cores spin on such small matrices: 0.6 s become 12 s.
             with threadpool_limits(limits=1, user_api="blas"):
-                model.fit(matrix, intents)
-        slots = SlotTagger([row for row, _ in labelled], seed=seed, vocabulary_texts=vocabulary_texts)
+                model.fit(matrix, intents, sample_weight=kept)
+        slots = SlotTagger([row for row, _ in labelled], seed=seed, vocabulary_texts=vocabulary_texts, weights=kept)
         return cls(features, model, classes, slots)
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:

@@ -27,22 +27,31 @@ _OUTSIDE_COST = 2.0
 class SlotTagger:
     """Finds the slots of a text whose intent is known; only slots that the intent had in the training rows."""
 
-    def __init__(self, rows: Sequence[Utterance], *, seed: int, vocabulary_texts: Sequence[str] = ()) -> None:
-        """Fit on labelled rows. Other texts only tell which words are common."""
+    def __init__(
+        self,
+        rows: Sequence[Utterance],
+        *,
+        seed: int,
+        vocabulary_texts: Sequence[str] = (),
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        """Fit on labelled rows; ``weights``: None: all count the same. Other texts only tell which words are common."""
         self._counts = _document_counts([row.text for row in rows] + list(vocabulary_texts))
         self._slots = _slots_by_intent(rows)
         self._hasher = FeatureHasher(2**17, input_type="string", alternate_sign=False)
         self._model: SGDClassifier | None = None
         features: list[list[str]] = []
         tags: list[str] = []
-        for row in rows:
+        counts: list[float] = []
+        for row, weight in zip(rows, weights if weights is not None else [1.0] * len(rows), strict=True):
             if row.frame and self._slots.get(row.frame.intent):
                 tokens = tokenize(row.text)
                 features += self._features(tokens, row.frame.intent)
                 tags += _tags(tokens, row.frame.slots)
+                counts += [weight] * len(tokens)
         if len(set(tags)) > 1:
             self._model = SGDClassifier(loss="log_loss", alpha=_ALPHA, max_iter=_PASSES, tol=None, random_state=seed)
-            self._model.fit(self._hasher.transform(features), tags)
+            self._model.fit(self._hasher.transform(features), tags, sample_weight=counts)
 
     def frames(self, texts: Sequence[str], intents: Sequence[str]) -> list[Frame]:
         """One frame a text, in order: at most one span a slot, the likeliest."""
