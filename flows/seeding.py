@@ -20,8 +20,8 @@ def seeding(domain: str = "examples/dataops", lap: int = 0) -> SeedSet:
         return seeds
     with recorded_stage(place, "seeding") as run:
         with teacher_endpoint(place) as teacher:
-            write_rows(place, teacher, "start")
+            write_rows(place, teacher, "start", run)
             for number in range(1, place.settings.seeding.rounds + 1):
-                label_round(place, teacher, number)
-            write_rows(place, teacher, "end")
+                label_round(place, teacher, number, run)
+            write_rows(place, teacher, "end", run)
         return finish(place, "seeding", assemble(place, teacher, run), run)

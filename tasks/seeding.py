@@ -23,9 +23,9 @@ from tasks.wiring import Endpoint, Place, teacher_client
 
 
 @task(task_run_name="round {number}", **policies.LABELLING)
-def label_round(place: Place, teacher: Endpoint, number: int) -> RoundOutcome:
+def label_round(place: Place, teacher: Endpoint, number: int, run: RunRecorder) -> RoundOutcome:
     """One round; what it has asked the teacher before, it does not ask again."""
-    with teacher_client(place, teacher) as client:
+    with teacher_client(place, teacher, run) as client:
         return run_round(
             _gate(place).inputs,
             number,
@@ -36,9 +36,9 @@ def label_round(place: Place, teacher: Endpoint, number: int) -> RoundOutcome:
 
 
 @task(task_run_name="synthesis, {moment}", **policies.LABELLING)
-def write_rows(place: Place, teacher: Endpoint, moment: Moment) -> SynthesisReport:
+def write_rows(place: Place, teacher: Endpoint, moment: Moment, run: RunRecorder) -> SynthesisReport:
     """Rows for what has no labels ("start") or too few ("end"), as far as the settings ask for them."""
-    with teacher_client(place, teacher) as client:
+    with teacher_client(place, teacher, run) as client:
         return synthesise(_gate(place), moment, client).report
 
 

@@ -28,7 +28,8 @@ from kickwheel.inference.warmup import warm_up
 from kickwheel.lineage import stage_inputs
 from kickwheel.settings import Settings, get_settings
 from kickwheel.tracking.registry_adapter import AdapterRegistry
-from kickwheel.tracking.runs_adapter import LapTracker
+from kickwheel.tracking.runs_adapter import LapTracker, RunRecorder
+from kickwheel.tracking.traced_client_adapter import TracedClient
 from kickwheel.tuning.ports import LoraTrainer
 from kickwheel.workspace import Lap, open_lap
 from schemas.lap import Stage
@@ -220,15 +221,26 @@ def chat_client(place: Place, endpoint: Endpoint) -> Iterator[OpenAIChatClient]:
 
 
 @contextmanager
-def teacher_client(place: Place, endpoint: Endpoint) -> Iterator[ChatClient | None]:
-    """A client for the teacher, within its limits a minute and the lap's budget; None where there is none."""
+def teacher_client(place: Place, endpoint: Endpoint, run: RunRecorder | None = None) -> Iterator[ChatClient | None]:
+    """A client for the teacher, within its limits a minute and the lap's budget; None where there is none.
+
+    Its calls are traces of ``run``, where one is given and the settings say so.
+    """
     if not endpoint.url:
         yield None
         return
     teacher = place.settings.teacher
     limiter = _limiter(endpoint.url, teacher.requests_per_minute, teacher.tokens_per_minute)
     with chat_client(place, endpoint) as client:
-        yield MeteredClient(LimitedClient(client, limiter), Purse(place.teacher_ledger, Budget.of(teacher)))
+        metered = MeteredClient(LimitedClient(client, limiter), Purse(place.teacher_ledger, Budget.of(teacher)))
+        if run is None or not teacher.trace:
+            yield metered
+            return
+        traced = TracedClient(metered, "teacher", run)
+        try:
+            yield traced
+        finally:
+            traced.flush()
 
 
 @lru_cache

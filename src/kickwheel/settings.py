@@ -66,6 +66,7 @@ class TeacherSettings(Group):
     api_key: SecretStr = Field(default=SecretStr(""), description="Sent to base_url and nowhere else; never in a file")
     timeout_s: float = Field(default=120.0, description="Seconds that one call may take")
     max_concurrency: int = Field(default=16, description="Calls at the same time")
+    trace: bool = Field(default=True, description="Calls of seeding are traces in MLflow, prompts and replies included")
     requests_per_minute: int = Field(default=0, ge=0, description="Most requests in any 60 s; 0: no limit")
     tokens_per_minute: int = Field(default=0, ge=0, description="Most tokens, prompts and replies, in any 60 s; 0: no limit")
     max_calls: int = Field(default=0, ge=0, description="Calls that a lap may pay for; 0: no limit")

@@ -12,9 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from kickwheel.errors import RequestRefused
+from kickwheel.inference.ports import ChatRequest, Message
 from kickwheel.settings import Settings
+from kickwheel.testing.scripted_teacher import ScriptedTeacher
 from kickwheel.tracking.registry_adapter import AdapterRegistry
 from kickwheel.tracking.runs_adapter import LapTracker
+from kickwheel.tracking.traced_client_adapter import TracedClient
 from kickwheel.workspace import folder_ref, open_lap
 from schemas.base import DataRef
 from schemas.tuning import AdapterArtifact, LoraPlan
@@ -123,3 +127,24 @@ def test_promotions_move_the_alias_once_and_are_kept_in_the_ledger(tmp_path: Pat
     assert fetched is not None
     assert folder_ref(Path(fetched.folder.path)).sha256 == second.folder.sha256
     assert [(move.from_version, move.to_version) for move in registry.history()] == [(None, "1"), ("1", "2")]
+
+
+def test_teacher_calls_are_traces_of_the_stage(tmp_path: Path) -> None:
+    tracker = LapTracker(Settings(home=tmp_path), "shop", open_lap(tmp_path, "shop"))
+    refused = RequestRefused("too long")
+    answers: list[object] = ['{"intent": "sync_orders"}', refused]
+    request = ChatRequest(messages=(Message("user", "把订单同步一下 😀"),), max_tokens=8)
+    with tracker.stage("seeding", {}) as run:
+        client = TracedClient(ScriptedTeacher(answers), "teacher", run)  # type: ignore[arg-type]
+        assert client.complete(request).text == answers[0]
+        with pytest.raises(RequestRefused):
+            client.complete(request)
+        client.flush()
+    traces = tracker.client.search_traces(locations=[tracker.experiment_id])
+    assert sorted(str(trace.info.state.value) for trace in traces) == ["ERROR", "OK"]
+    answered = next(trace for trace in traces if trace.info.state.value == "OK")
+    span = answered.data.spans[0]
+    assert span.inputs["messages"][0]["content"] == "把订单同步一下 😀"
+    assert span.outputs["content"] == answers[0]
+    assert answered.info.trace_metadata["mlflow.sourceRun"] == run.run_id
+    assert answered.info.token_usage["output_tokens"] == 2
