@@ -40,6 +40,9 @@ class ServerSettings(Group):
     url: str = Field(default="", description="Base URL of a running server, e.g. http://gpu:8000/v1; empty: start one")
     command: str = Field(default="", description="Command that starts vLLM; empty: python -m vllm… of .venv-vllm")
     args: tuple[str, ...] = Field(default=(), description="More arguments for the server")
+    profile: str = Field(
+        default="", description="Server profile (YAML of `kickwheel engine tune`); its values count before these"
+    )
     device: Literal["cpu", "gpu"] = Field(default="cpu", description="What the server that we start runs on")
     max_num_seqs: int = Field(default=64, description="Largest batch; also our concurrency when we evaluate")
     max_lora_rank: int = Field(

@@ -39,6 +39,7 @@ from schemas.task import Schedule, SlotSpec
 from schemas.trial import TrialArm, TrialVerdict
 from schemas.tuning import GateCheck
 from schemas.utterance import Provenance, Utterance
+from tests.contracts.engine_samples import ENGINE
 from tests.contracts.event_samples import EVENTS
 
 _TEXT = "把🚚 昨天的订单同步到 ２号仓 👩‍👩‍👧"
@@ -348,6 +349,7 @@ def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
         *_SERVING,
         *_CALIBRATION,
         *EVENTS,
+        *ENGINE,
     ):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):

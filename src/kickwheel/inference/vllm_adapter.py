@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kickwheel.errors import ServerFailed, ServiceUnavailable
 from kickwheel.inference.adapter_check import check_modules
+from kickwheel.inference.server_profile import load_profile
 from kickwheel.inference.vllm_command import (
     adapter_modules,
     described,
@@ -21,8 +22,9 @@ from kickwheel.inference.vllm_command import (
 from kickwheel.inference.vllm_http_adapter import VllmEndpoint
 from kickwheel.inference.vllm_process_adapter import SupervisedProcess, choose_port
 from kickwheel.settings import ServerSettings
+from schemas.engine import EngineSettings
 
-__all__ = ["RunningServer", "find_server_command", "model_server"]
+__all__ = ["RunningServer", "find_server_command", "model_server", "start_server"]
 
 _POLL_S = 0.25
 
@@ -54,13 +56,21 @@ class RunningServer:
         """Stop serving an adapter; harmless if it is not served."""
         self.endpoint.unload_adapter(name)
 
+    def stop(self) -> None:
+        """End a server that we started, with its whole process group; one that ran before is left alone."""
+        self.endpoint.close()
+        if self.process is not None:
+            self.process.stop()
+
     def is_healthy(self) -> bool:
         """Whether it still answers."""
         return (self.process is None or self.process.is_running()) and self.endpoint.is_healthy()
 
 
 @contextmanager
-def model_server(settings: ServerSettings, *, base_path: Path, log: Path, enable_lora: bool) -> Iterator[RunningServer]:
+def model_server(
+    settings: ServerSettings, *, base_path: Path, log: Path, enable_lora: bool, served_name: str = ""
+) -> Iterator[RunningServer]:
     """A running server for the time of the ``with`` block.
 
     ``settings.url`` names one that exists: it is used and never stopped. Otherwise vLLM is started on 127.0.0.1 with the
@@ -75,29 +85,95 @@ def model_server(settings: ServerSettings, *, base_path: Path, log: Path, enable
         with _endpoint(settings.url) as endpoint:
             yield _attached(settings, endpoint)
         return
+    server = start_server(settings, base_path=base_path, log=log, enable_lora=enable_lora, served_name=served_name)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def start_server(
+    settings: ServerSettings,
+    *,
+    base_path: Path,
+    log: Path,
+    enable_lora: bool,
+    served_name: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> RunningServer:
+    """Start vLLM on 127.0.0.1 and wait until it is healthy; whoever calls this calls ``stop()``, whatever happens.
+
+    The server ends with this process in any case. ``settings.url`` is not looked at.
+
+    Args:
+        served_name: name of the model in requests; empty: that of its folder.
+        environment: more variables for the server, over everything else.
+
+    Raises:
+        ServerNotInstalled, ServerFailed: see :func:`model_server`.
+    """
+    planned = plan_server(settings, base_path=base_path, enable_lora=enable_lora, served_name=served_name)
+    endpoint = VllmEndpoint(f"http://127.0.0.1:{planned.port}/v1")
+    begin = time.monotonic()
+    process = SupervisedProcess(planned.command, {**planned.environment, **(environment or {})}, log)
+    try:
+        _wait(endpoint, process, begin + settings.start_timeout_s, settings.start_timeout_s)
+        return RunningServer(
+            url=endpoint.url,
+            base_name=planned.served_name,
+            version=endpoint.version(),
+            endpoint=endpoint,
+            engine_settings=described(settings, enable_lora=enable_lora, engine=engine_of(settings)),
+            startup_s=time.monotonic() - begin,
+            process=process,
+            settings=settings,
+        )
+    except BaseException:
+        endpoint.close()
+        process.stop()
+        raise
+
+
+@dataclass(frozen=True)
+class PlannedServer:
+    """What would be started."""
+
+    command: list[str]
+    port: int
+    served_name: str
+    environment: dict[str, str] = field(repr=False)
+
+
+def plan_server(settings: ServerSettings, *, base_path: Path, enable_lora: bool, served_name: str = "") -> PlannedServer:
+    """The command and environment of a server, with a port that is free now; nothing is started.
+
+    Raises:
+        ServerNotInstalled, ServerFailed: no vLLM here; the port is taken.
+        InputError: the profile of the settings does not hold.
+    """
     command = find_server_command(settings)
     port = choose_port(settings.port)
-    base_name = base_path.resolve().name
+    name = served_name or base_path.resolve().name
+    engine = engine_of(settings)
     arguments = server_arguments(
-        settings, command, base_path=base_path.resolve(), base_name=base_name, port=port, enable_lora=enable_lora
+        settings,
+        command,
+        base_path=base_path.resolve(),
+        base_name=name,
+        port=port,
+        enable_lora=enable_lora,
+        engine=engine,
     )
-    begin = time.monotonic()
-    process = SupervisedProcess(arguments, server_environment(settings, os.environ, _cores()), log)
-    try:
-        with _endpoint(f"http://127.0.0.1:{port}/v1") as endpoint:
-            _wait(endpoint, process, begin + settings.start_timeout_s, settings.start_timeout_s)
-            yield RunningServer(
-                url=endpoint.url,
-                base_name=base_name,
-                version=endpoint.version(),
-                endpoint=endpoint,
-                engine_settings=described(settings, enable_lora=enable_lora),
-                startup_s=time.monotonic() - begin,
-                process=process,
-                settings=settings,
-            )
-    finally:
-        process.stop()
+    return PlannedServer(arguments, port, name, server_environment(settings, os.environ, _cores(), engine))
+
+
+def engine_of(settings: ServerSettings) -> EngineSettings | None:
+    """The engine settings of the profile that the settings name; None without one.
+
+    Raises:
+        InputError: the file is not there or is no profile.
+    """
+    return load_profile(Path(settings.profile)).engine if settings.profile else None
 
 
 def _cores() -> list[int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kickwheel.errors import ServerNotInstalled
 from kickwheel.settings import ServerSettings
+from schemas.engine import EngineSettings
 
 MODULE = "vllm.entrypoints.openai.api_server"
 """The CPU build's ``vllm`` script looks up a distribution of another name and dies; the module works in every build."""
@@ -51,9 +52,16 @@ def find_server_command(settings: ServerSettings) -> list[str]:
 # On two CPU cores compilation costs more than it gives: 90 to 170 s of start-up against 30, 14 s for the first request with
 # log-probabilities against 0.5, and no more requests a second for a model of 135M parameters.
 def server_arguments(
-    settings: ServerSettings, command: list[str], *, base_path: Path, base_name: str, port: int, enable_lora: bool
+    settings: ServerSettings,
+    command: list[str],
+    *,
+    base_path: Path,
+    base_name: str,
+    port: int,
+    enable_lora: bool,
+    engine: EngineSettings | None = None,
 ) -> list[str]:
-    """``command`` with everything that follows it."""
+    """``command`` with everything that follows it. What ``engine`` (a profile) says counts before the settings."""
     model = [str(base_path)] if command[-1] == "serve" else ["--model", str(base_path)]
     lora = ["--enable-lora", "--max-lora-rank", str(settings.max_lora_rank)] if enable_lora else []
     if lora and adapter_modules(settings):
@@ -65,13 +73,35 @@ def server_arguments(
         *("--host", "127.0.0.1", "--port", str(port)),
         *("--dtype", "bfloat16"),
         *("--max-model-len", str(settings.max_model_len)),
-        *("--max-num-seqs", str(settings.max_num_seqs)),
+        *("--max-num-seqs", str(engine.max_num_seqs if engine else settings.max_num_seqs)),
+        *(engine_arguments(engine, settings.device) if engine else []),
         *("--structured-outputs-config", STRUCTURED_OUTPUTS),
         "--disable-uvicorn-access-log",
         *(["--enforce-eager"] if settings.device == "cpu" else []),
         *lora,
         *settings.args,
     ]
+
+
+def engine_arguments(engine: EngineSettings, device: str) -> list[str]:
+    """vLLM's arguments of engine settings, ``max_num_seqs`` excepted. What is None or empty is left to vLLM."""
+    arguments: list[str] = []
+    for flag, value in (
+        ("--max-num-batched-tokens", engine.max_num_batched_tokens),
+        ("--block-size", engine.block_size),
+        ("--gpu-memory-utilization", engine.gpu_memory_share if device == "gpu" else None),
+    ):
+        arguments += [] if value is None else [flag, str(value)]
+    for name, wanted in (
+        ("enable-chunked-prefill", engine.chunked_prefill),
+        ("enable-prefix-caching", engine.prefix_caching),
+    ):
+        arguments += [] if wanted is None else [f"--{name}" if wanted else f"--no-{name}"]
+    if device == "gpu" and engine.eager:
+        arguments.append("--enforce-eager")
+    elif device == "gpu" and engine.graph_sizes:
+        arguments += ["--cudagraph-capture-sizes", *map(str, engine.graph_sizes)]
+    return arguments
 
 
 def adapter_modules(settings: ServerSettings) -> tuple[str, ...]:
@@ -87,7 +117,9 @@ FEW_CORES = 4
 """Up to so many, the core that vLLM keeps for its own bookkeeping is worth more as a third or half of the computing."""
 
 
-def server_environment(settings: ServerSettings, inherited: Mapping[str, str], cores: Sequence[int]) -> dict[str, str]:
+def server_environment(
+    settings: ServerSettings, inherited: Mapping[str, str], cores: Sequence[int], engine: EngineSettings | None = None
+) -> dict[str, str]:
     """The inherited environment without our own settings (they hold keys), with what the server needs.
 
     Args:
@@ -104,12 +136,13 @@ def server_environment(settings: ServerSettings, inherited: Mapping[str, str], c
         "VLLM_DO_NOT_TRACK": "1",
     }
     if settings.device == "cpu":
-        wanted["VLLM_CPU_KVCACHE_SPACE"] = str(settings.kv_cache_gib)
+        space = engine.kv_space_gib if engine and engine.kv_space_gib else settings.kv_cache_gib
+        wanted["VLLM_CPU_KVCACHE_SPACE"] = str(space)
         wanted["TORCH_COMPILE_DISABLE"] = "1"
     return environment | wanted
 
 
-def described(settings: ServerSettings, *, enable_lora: bool) -> dict[str, str]:
+def described(settings: ServerSettings, *, enable_lora: bool, engine: EngineSettings | None = None) -> dict[str, str]:
     """Engine settings as a report prints them."""
     modules = " ".join(adapter_modules(settings)) or "all"
     lora = {"max_lora_rank": str(settings.max_lora_rank), "lora_modules": modules} if enable_lora else {}
@@ -122,8 +155,14 @@ def described(settings: ServerSettings, *, enable_lora: bool) -> dict[str, str]:
         "enable_lora": str(enable_lora).lower(),
         **lora,
         **cache,
+        **({} if engine is None else described_engine(engine)),
         "args": shlex.join(settings.args),
     }
+
+
+def described_engine(engine: EngineSettings) -> dict[str, str]:
+    """What a profile sets, as a report prints it."""
+    return {name: str(value) for name, value in engine.model_dump().items() if value not in (None, (), False)}
 
 
 def _environments() -> Iterable[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import httpx2
 
 from kickwheel.errors import RequestRefused, ServiceUnavailable
 from kickwheel.inference.openai_adapter import is_local
+from kickwheel.inference.server_load import requests_left
+
+_ONE_TOKEN: dict[str, Any] = {"messages": [{"role": "user", "content": "ready?"}], "max_tokens": 1, "temperature": 0.0}
 
 
 class VllmEndpoint:
@@ -79,6 +83,28 @@ class VllmEndpoint:
         """Stop serving an adapter; harmless if it is not served."""
         if any(card["id"] == name for card in self.models()):
             self._call("POST", "/unload_lora_adapter", {"lora_name": name})
+
+    def requests_left(self) -> int | None:
+        """Requests running or waiting there; None where the server does not say.
+
+        Raises:
+            ServiceUnavailable: it does not answer.
+        """
+        try:
+            answer = self._client.get(f"{self._root}/metrics", timeout=5.0)
+        except httpx2.HTTPError as error:
+            raise ServiceUnavailable(f"the model server at {self.url} does not answer: {error}") from error
+        return requests_left(answer.text) if answer.status_code == 200 else None
+
+    def first_token(self, model: str) -> float:
+        """Ask ``model`` for one token; returns the seconds that it took.
+
+        Raises:
+            ServiceUnavailable, RequestRefused: it does not answer.
+        """
+        begin = time.perf_counter()
+        self._call("POST", "/chat/completions", {**_ONE_TOKEN, "model": model})
+        return time.perf_counter() - begin
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         try:
