@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prefect import task
 from prefect.logging import get_run_logger
 
@@ -19,15 +21,15 @@ from schemas.seeding import SeedSet
 from schemas.synthesis import SynthesisReport
 from tasks import policies
 from tasks.progress import progress_of
-from tasks.wiring import Endpoint, Place, teacher_client
+from tasks.wiring import Endpoint, Place, student_scorer, teacher_client
 
 
 @task(task_run_name="round {number}", **policies.LABELLING)
 def label_round(place: Place, teacher: Endpoint, number: int, run: RunRecorder) -> RoundOutcome:
     """One round; what it has asked the teacher before, it does not ask again."""
-    with teacher_client(place, teacher, run) as client:
+    with teacher_client(place, teacher, run) as client, student_scorer(place) as student:
         return run_round(
-            _gate(place).inputs,
+            replace(_gate(place).inputs, student=student),
             number,
             client,
             max_concurrency=place.settings.teacher.max_concurrency,

@@ -26,6 +26,8 @@ from kickwheel.inference.student_prompt import student_messages
 from kickwheel.inference.vllm_adapter import RunningServer, find_server_command, model_server
 from kickwheel.inference.warmup import warm_up
 from kickwheel.lineage import stage_inputs
+from kickwheel.probe import Probe
+from kickwheel.seeding.student_scores import StudentScorer
 from kickwheel.settings import Settings, get_settings
 from kickwheel.tracking.registry_adapter import AdapterRegistry
 from kickwheel.tracking.runs_adapter import LapTracker, RunRecorder
@@ -241,6 +243,31 @@ def teacher_client(place: Place, endpoint: Endpoint, run: RunRecorder | None = N
             yield traced
         finally:
             traced.flush()
+
+
+@contextmanager
+def student_scorer(place: Place) -> Iterator[Callable[[Probe], StudentScorer] | None]:
+    """Makes the scorer of the pool that the settings name; None: the probe scores it, and the log says why if it should not."""
+    seeding = place.settings.seeding
+    if seeding.scores == "probe":
+        yield None
+        return
+    if not seeding.student_url:
+        champion = registry(place).champion(into=place.settings.home / place.domain.name / "adapters")
+        if reason := missing_server(place) or ("" if champion else "there is no champion yet"):
+            get_run_logger().warning("the probe scores the pool: %s", reason)
+            yield None
+            return
+    with ExitStack() as opened:
+        endpoint = Endpoint(seeding.student_url, seeding.student_model)
+        if not seeding.student_url and champion:
+            server = opened.enter_context(running_server(place, "seeding"))
+            server.load_adapter(champion.name, Path(champion.folder.path).resolve())
+            endpoint = Endpoint(server.url, champion.name)
+        client = opened.enter_context(chat_client(place, endpoint))
+        log = place.settings.home / place.domain.name / "student_scores.jsonl"
+        most = place.settings.server.max_num_seqs
+        yield lambda probe: StudentScorer(client, place.catalog, probe, log, max_concurrency=most)
 
 
 @lru_cache

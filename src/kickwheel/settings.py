@@ -105,6 +105,13 @@ class SeedingSettings(Group):
     strategy: Literal["joint", "entropy", "margin", "slots", "balanced", "diversity", "random"] = Field(
         default="joint", description="What makes a pool row worth a label (docs/acquisition.md); random is the control"
     )
+    scores: Literal["probe", "student"] = Field(
+        default="probe",
+        description="Whose doubts choose rows; student: the champion's on the stage's own server, or those of student_model at "
+        "student_url, from its tokens' probabilities: a call a pool row",
+    )
+    student_url: str = Field(default="", description="scores: OpenAI-compatible endpoint, with logprobs, that serves a student")
+    student_model: str = Field(default="", description="scores: the student's name there")
     embedder: str = Field(
         default="ngrams",
         description="What diversity compares rows by: ngrams, or an encoder (package:all-minilm-l6-v2, a folder, a hub id)",

@@ -26,6 +26,7 @@ from kickwheel.inference.student_prompt import as_openai
 if TYPE_CHECKING:
     import openai
     from openai.types.chat import ChatCompletion, ChatCompletionTokenLogprob
+    from openai.types.chat.chat_completion_token_logprob import TopLogprob
 
 _TRANSIENT_4XX = (408, 409, 425)
 _ACCESS = (401, 402, 403, 404)
@@ -160,6 +161,7 @@ class OpenAIChatClient:
             first_token_logprobs={item.token: item.logprob for item in tokens[0].top_logprobs} if tokens else None,
             mean_logprob=math.fsum(token.logprob for token in tokens) / len(tokens) if tokens else None,
             token_logprobs=tuple((_bytes(token), token.logprob) for token in tokens) or None,
+            alternatives=tuple({_bytes(other): other.logprob for other in token.top_logprobs} for token in tokens) or None,
         )
 
     def _from_status(self, error: openai.APIStatusError) -> KickwheelError:
@@ -202,7 +204,7 @@ def retry_after(header: str | None, now: datetime) -> float | None:
         return None
 
 
-def _bytes(token: ChatCompletionTokenLogprob) -> bytes:
+def _bytes(token: ChatCompletionTokenLogprob | TopLogprob) -> bytes:
     """A token may end in the middle of a character: only its bytes, where the server gives them, say what it is."""
     return bytes(token.bytes) if token.bytes else token.token.encode()
 

@@ -50,6 +50,9 @@ class ChatReply:
     """Mean log-probability of the reply's tokens; None: the server gave none."""
     token_logprobs: tuple[tuple[bytes, float], ...] | None = None
     """The reply's tokens as UTF-8 bytes (one may end inside a character), each with its log-probability; None: none given."""
+    alternatives: tuple[Mapping[bytes, float], ...] | None = None
+    """For each of the reply's tokens the likeliest ones at its place, as bytes, with their log-probabilities, as many as were
+    asked for; None: none given."""
 
 
 class ChatClient(Protocol):

@@ -87,7 +87,8 @@ def _rounds(inputs: SeedingInputs, finished: int, model: str) -> Iterator[Planne
     start = start_round(inputs, finished + 1)
     questions = list(_questions(inputs, start, model))
     new = [question for question in questions if not question.remembered]
-    yield _planned(finished + 1, len(start.chosen), len(new), new, remembered=len(questions) - len(new), exact=True)
+    exact = inputs.settings.scores == "probe"  # the student would have to be asked
+    yield _planned(finished + 1, len(start.chosen), len(new), new, remembered=len(questions) - len(new), exact=exact)
     left = len(start.pool) - len(start.chosen)
     for number in range(finished + 2, inputs.settings.rounds + 1):
         rows = min(inputs.settings.per_round, left)

@@ -21,7 +21,7 @@ from kickwheel.probe import Probe
 from kickwheel.seeding.acceptance import audit_acceptance
 from kickwheel.seeding.acquisition import select
 from kickwheel.seeding.label_log import LabelLog
-from kickwheel.seeding.probed_pool import probed_pool
+from kickwheel.seeding.probed_pool import IntentScorer, probed_pool
 from kickwheel.seeding.review_queue import ReviewItem, ReviewQueue, settle
 from kickwheel.seeding.self_label import SelfLabeller, TeacherLabel
 from kickwheel.seeding.sorting import sort_labels
@@ -51,6 +51,8 @@ class SeedingInputs:
         label_log: log of teacher calls; may be shared by all laps of a domain.
         embedder: for the strategy that compares rows.
         facts_about: facts of the domain for the teacher's prompt.
+        student: makes the served student's scorer, given the probe for texts that the student cannot score; None: the probe
+            scores all.
     """
 
     catalog: TaskCatalog
@@ -65,6 +67,7 @@ class SeedingInputs:
     embedder: Embedder | None = None
     facts_about: FactsAbout = no_facts
     reviewer: str = ""
+    student: Callable[[Probe], IntentScorer] | None = None
 
 
 class RoundOutcome(Contract):
@@ -240,8 +243,9 @@ def _choose(
 ) -> list[Utterance]:
     if not pool:
         return []
+    scorer = inputs.student(probe) if inputs.student else None
     ids = select(
-        probed_pool(probe, pool, labelled, settings=inputs.settings, embedder=inputs.embedder),
+        probed_pool(probe, pool, labelled, settings=inputs.settings, embedder=inputs.embedder, scorer=scorer),
         inputs.settings.per_round,
         strategy=inputs.settings.strategy,
         entropy_weight=inputs.settings.entropy_weight,
