@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.stats import binomtest
 
@@ -59,12 +59,12 @@ def intent_changes(gold: Sequence[Utterance], before: Sequence[Prediction], afte
     for row, old, new in zip(gold, before, after, strict=True):
         if row.frame is not None:
             pairs[row.frame.intent].append((old.frame == row.frame, new.frame == row.frame))
-    counted = []
+    counted: list[IntentChange] = []
     for intent in sorted(pairs):
         seen = pairs[intent]
         won, lost = sum(new and not old for old, new in seen), sum(old and not new for old, new in seen)
         p_value = float(binomtest(lost, won + lost, alternative="greater").pvalue) if won + lost else 1.0
-        share = [sum(pair[side] for pair in seen) / len(seen) for side in (0, 1)]
-        counted.append((intent, len(seen), *share, won, lost, p_value))
-    adjusted = holm([item[-1] for item in counted])
-    return [IntentChange(*item[:-1], p_value=p) for item, p in zip(counted, adjusted, strict=True)]
+        old_share, new_share = (sum(pair[side] for pair in seen) / len(seen) for side in (0, 1))
+        counted.append(IntentChange(intent, len(seen), old_share, new_share, won, lost, p_value))
+    adjusted = holm([item.p_value for item in counted])
+    return [replace(item, p_value=p) for item, p in zip(counted, adjusted, strict=True)]
