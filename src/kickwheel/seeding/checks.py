@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from kickwheel.intent.slot_values import broken_rule
+from kickwheel.seeding.named_targets import NamedTargets, contradicts, names_nothing
 from schemas.frame import OUT_OF_SCOPE, Frame
 from schemas.task import TaskCatalog
 
 
-def failed_checks(text: str, frame: Frame, catalog: TaskCatalog, independent: Frame) -> tuple[str, ...]:
-    """Names of the checks that a label fails, rules first; empty: accept it."""
-    return (*failed_rules(text, frame, catalog), *disagreements(frame, independent))
+def failed_checks(
+    text: str, frame: Frame, catalog: TaskCatalog, independent: Frame, named: NamedTargets = names_nothing
+) -> tuple[str, ...]:
+    """Names of the checks that a teacher's label fails, rules first; empty: accept it."""
+    entity = ("entity_disagrees",) if contradicts(text, frame, catalog, named) else ()
+    return (*failed_rules(text, frame, catalog), *entity, *disagreements(frame, independent))
 
 
 def failed_rules(text: str, frame: Frame, catalog: TaskCatalog) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from kickwheel.review.reviewed_rows import reviewed_rows, with_reviewed
 from kickwheel.seeding.carried_rows import carried_rows
 from kickwheel.seeding.domain_facts import facts_of
 from kickwheel.seeding.gate import Gated, gated
+from kickwheel.seeding.named_targets import named_targets
 from kickwheel.seeding.personal_data import masked
 from kickwheel.seeding.rounds import SeedingInputs
 from kickwheel.seeding.seed_set import BUNDLED, PEOPLE
@@ -55,5 +56,6 @@ def lap_inputs(domain: Domain, settings: Settings, lap: Lap, catalog: TaskCatalo
         seed=settings.seed,
         embedder=open_embedder(seeding.embedder, settings.home) if seeding.strategy == "diversity" else None,
         facts_about=facts_of(domain, seeding.facts),
+        named=named_targets(domain.glossary(), catalog),
     )
     return gated(inputs, {"valid": inputs.valid, "eval": domain.rows("eval")})

@@ -21,6 +21,7 @@ from kickwheel.probe import Probe
 from kickwheel.seeding.acceptance import audit_acceptance
 from kickwheel.seeding.acquisition import select
 from kickwheel.seeding.label_log import LabelLog
+from kickwheel.seeding.named_targets import NamedTargets, names_nothing
 from kickwheel.seeding.probed_pool import IntentScorer, probed_pool
 from kickwheel.seeding.review_queue import ReviewItem, ReviewQueue, settle
 from kickwheel.seeding.self_label import SelfLabeller, TeacherLabel
@@ -51,6 +52,7 @@ class SeedingInputs:
         label_log: log of teacher calls; may be shared by all laps of a domain.
         embedder: for the strategy that compares rows.
         facts_about: facts of the domain for the teacher's prompt.
+        named: the domain's data that a text names, to hold labels against.
         student: makes the served student's scorer, given the probe for texts that the student cannot score; None: the probe
             scores all.
     """
@@ -66,6 +68,7 @@ class SeedingInputs:
     seed: int
     embedder: Embedder | None = None
     facts_about: FactsAbout = no_facts
+    named: NamedTargets = names_nothing
     reviewer: str = ""
     student: Callable[[Probe], IntentScorer] | None = None
 
@@ -111,7 +114,7 @@ def run_round(
     before, labelled, pool, probe, chosen = start.before, start.labelled, start.pool, start.probe, start.chosen
     guesses = probe.predict([row.text for row in chosen])
     labels = _ask(inputs, teacher, labelled, chosen, max_concurrency, sleep, progress)
-    sorting = sort_labels(inputs.catalog, number, chosen, guesses, labels)
+    sorting = sort_labels(inputs.catalog, number, chosen, guesses, labels, inputs.named)
     acceptance = audit_acceptance(
         sorting,
         number,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kickwheel.seeding.checks import failed_checks
+from kickwheel.seeding.named_targets import NamedTargets, names_nothing
 from kickwheel.seeding.review_queue import NO_TEACHER, ReviewItem
 from kickwheel.seeding.self_label import TeacherLabel
 from schemas.frame import Prediction
@@ -34,12 +35,14 @@ def sort_labels(
     chosen: Sequence[Utterance],
     guesses: Sequence[Prediction],
     labels: Sequence[TeacherLabel],
+    named: NamedTargets = names_nothing,
 ) -> Sorting:
     """Accept a label if it parsed, no rule is broken and the probe's guess is the same; all else is a question.
 
     Args:
         guesses: the probe's predictions, one a chosen row.
         labels: the teacher's, one a chosen row; empty: there is no teacher.
+        named: the domain's data that a text names; a label about others is a question.
     """
     sorting = Sorting()
     for index, (row, guess) in enumerate(zip(chosen, guesses, strict=True)):
@@ -52,7 +55,7 @@ def sort_labels(
             reasons = (label.prediction.error or "empty",)
             sorting.errors.update(reasons)
         else:
-            reasons = failed_checks(row.text, frame, catalog, guess.frame)
+            reasons = failed_checks(row.text, frame, catalog, guess.frame, named)
             sorting.failed.update(reasons)
             if not reasons:
                 call = label.answer
