@@ -10,6 +10,9 @@ from schemas.base import Contract, FolderRef, Rate, Sha256
 from schemas.quality import Evaluation, PairedTest
 from schemas.trial import TrialVerdict
 
+Method = Literal["lora", "full"]
+"""LoRA matrices beside a frozen base, or every weight of it."""
+
 
 class LoraPlan(Contract):
     """LoRA and optimiser settings of one training.
@@ -36,6 +39,9 @@ class LoraPlan(Contract):
     weight_decay: float = Field(default=0.0, ge=0, description="AdamW's, on the LoRA matrices")
     max_tokens: int = Field(default=45_000, ge=1, description="Trained tokens: non-padding tokens through forward and backward")
     seed: int = 0
+    method: Method = Field(default="lora", description="full: every weight of the base, for comparison; served merged")
+    epochs: float = Field(default=0.0, ge=0, description="Passes that are enough; 0: as many as max_tokens allows")
+    decay_steps: int = Field(default=0, ge=0, description="Steps that the decay is made for; 0: those that there are")
 
 
 class AdapterArtifact(Contract):

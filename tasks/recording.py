@@ -46,6 +46,14 @@ def recorded_stage(place: Place, stage: Stage) -> Iterator[RunRecorder]:
         log_attempt(place.lap, Attempt(stage=stage, at=_iso(started), seconds=time.time() - started))
 
 
+@contextmanager
+def recorded_student(place: Place, name: str) -> Iterator[RunRecorder]:
+    """A child run of the lap around one student of a comparison: MLflow's comparison page sets such runs side by side."""
+    tags = {**run_tags(place), "kickwheel.stage": "tuning", "kickwheel.student": name}
+    with tracker(place).stage(f"tune-{name}", tags) as run:
+        yield run
+
+
 def finished(place: Place, stage: Stage, kind: type[Result]) -> Result | None:
     """The stage's result, if this lap has it already from just these inputs."""
     result = place.lap.finished(stage, kind, stage_inputs(stage, place.domain, place.settings, place.lap))

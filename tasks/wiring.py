@@ -32,9 +32,10 @@ from kickwheel.settings import Settings, get_settings
 from kickwheel.tracking.registry_adapter import AdapterRegistry
 from kickwheel.tracking.runs_adapter import LapTracker, RunRecorder
 from kickwheel.tracking.traced_client_adapter import TracedClient
-from kickwheel.tuning.ports import LoraTrainer
+from kickwheel.tuning.ports import LoraTrainer, StudentTrainer
 from kickwheel.workspace import Lap, open_lap
 from schemas.lap import Stage
+from schemas.student import EncoderStudentPlan
 from schemas.task import TaskCatalog
 from schemas.tuning import AdapterArtifact
 from tasks.policies import gpu_slot
@@ -117,6 +118,13 @@ def trainer(place: Place) -> LoraTrainer:
     from kickwheel.tuning.trainer_adapter import PeftTrainer
 
     return PeftTrainer()
+
+
+def encoder_trainer(place: Place) -> StudentTrainer[EncoderStudentPlan]:
+    """The trainer of encoder students; there is no instant one, since the real one takes seconds on a tiny encoder."""
+    from kickwheel.tuning.encoder_trainer_adapter import EncoderStudentTrainer
+
+    return EncoderStudentTrainer()
 
 
 def distiller(place: Place) -> Distiller:

@@ -54,7 +54,8 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             return fingerprint(*common, catalog, settings.seeding, *asked, rows, *files, *people)
         case "tuning":
             seeds = lap.load("seeding", SeedSet)
-            return fingerprint(*common, seeds.train, settings.tuning, settings.model, domain.valid, domain.eval)
+            how = (settings.tuning, settings.robust, settings.guard)
+            return fingerprint(*common, seeds.train, *how, settings.model, domain.valid, domain.eval)
         case "throughput":
             adapter = lap.load("tuning", TuningReport).adapter
             return fingerprint(*common, adapter, settings.throughput, settings.server, domain.eval)

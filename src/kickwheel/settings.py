@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from kickwheel.errors import InputError
+from schemas.student import EncoderStudentPlan
 from schemas.throughput import Slo
+from schemas.training import GuardPlan, RobustPlan
 from schemas.tuning import LoraPlan
 
 
@@ -241,6 +243,9 @@ class Settings(BaseSettings):
     seeding: SeedingSettings = SeedingSettings()
     review: ReviewSettings = ReviewSettings()
     tuning: LoraPlan = LoraPlan()
+    encoder: EncoderStudentPlan = EncoderStudentPlan()
+    robust: RobustPlan = RobustPlan()
+    guard: GuardPlan = GuardPlan()
     throughput: ThroughputSettings = ThroughputSettings()
     distillation: DistillationSettings = DistillationSettings()
     trial: TrialSettings = TrialSettings()

@@ -41,6 +41,7 @@ from schemas.tuning import GateCheck
 from schemas.utterance import Provenance, Utterance
 from tests.contracts.engine_samples import ENGINE
 from tests.contracts.event_samples import EVENTS
+from tests.contracts.student_samples import students
 
 _TEXT = "把🚚 昨天的订单同步到 ２号仓 👩‍👩‍👧"
 _WANTED = Frame.from_values(_TEXT, "sync_orders", {"date": "昨天", "region": "２号仓"})
@@ -350,6 +351,7 @@ def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
         *_CALIBRATION,
         *EVENTS,
         *ENGINE,
+        *students(),
     ):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kickwheel import __version__
-from kickwheel.cli import check, doctor, init, intent, review, run, seed, serve_model, settings, up
+from kickwheel.cli import check, doctor, init, intent, review, run, seed, serve_model, settings, tune, up
 from kickwheel.cli.output import fail
 from kickwheel.errors import KickwheelError
 from kickwheel.workspace import disk_full
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run.command)
+app.command("tune")(tune.command)
 app.command("up")(up.command)
 app.command("serve-model")(serve_model.command)
 app.command("init")(init.command)

@@ -13,6 +13,8 @@ from uuid import UUID
 from kickwheel.errors import InputError
 from schemas.execution import ExecutionResult
 from schemas.lap import LapReport, Stage
+from schemas.student import StudentKind, StudentReport
+from schemas.tuning import Method
 
 
 def run_lap(domain: str, stages: tuple[Stage, ...], lap: int) -> LapReport:
@@ -21,6 +23,15 @@ def run_lap(domain: str, stages: tuple[Stage, ...], lap: int) -> LapReport:
 
     signal.signal(signal.SIGTERM, _terminate)
     return iteration(domain=domain, lap=lap, stages=list(stages))
+
+
+def tune_students(domain: str, kinds: tuple[StudentKind, ...], full: bool, from_run: str, lap: int) -> list[StudentReport]:
+    """Run the tune flow here; SIGTERM as in :func:`run_lap`."""
+    from flows.tuning import tune
+
+    signal.signal(signal.SIGTERM, _terminate)
+    method: Method = "full" if full else "lora"
+    return cast("list[StudentReport]", tune(domain=domain, lap=lap, students=list(kinds), method=method, from_run=from_run))
 
 
 def run_task(domain: str, task: str) -> ExecutionResult:

@@ -65,7 +65,9 @@ def load_encoder(folder: Path) -> Any:
     """The encoder in float32, on the GPU if there is one."""
     import torch
     from transformers import AutoModel
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     model = AutoModel.from_pretrained(str(folder), dtype=torch.float32, use_safetensors=True, local_files_only=True)
     return model.to("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -62,6 +62,12 @@ def ensure_encoder(spec: str) -> Path:
     return folder
 
 
+def licence_of(spec: str) -> str:
+    """Licence of a packaged encoder; of others it is not known."""
+    known = PACKAGED.get(spec.removeprefix(PACKAGE)) if spec.startswith(PACKAGE) else None
+    return known.licence if known else "unknown"
+
+
 def _packaged(name: str) -> Path:
     if name not in PACKAGED:
         raise ModelUnavailable(

@@ -47,7 +47,7 @@ class SlotTagger:
             if row.frame and self._slots.get(row.frame.intent):
                 tokens = tokenize(row.text)
                 features += self._features(tokens, row.frame.intent)
-                tags += _tags(tokens, row.frame.slots)
+                tags += tags_of(tokens, row.frame.slots)
                 counts += [weight] * len(tokens)
         if len(set(tags)) > 1:
             self._model = SGDClassifier(loss="log_loss", alpha=_ALPHA, max_iter=_PASSES, tol=None, random_state=seed)
@@ -79,7 +79,7 @@ class SlotTagger:
     def _least_sure(self, intent: str, table: NDArray[np.float64]) -> float:
         tags, scores = self._allowed(intent, table)
         logs = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
-        path = _best_path(scores, tags)
+        path = best_path(scores, tags)
         runs: list[list[float]] = []
         for i, tag in enumerate(path):
             if tags[tag].startswith("I-") and runs:
@@ -105,7 +105,7 @@ class SlotTagger:
 
     def _slots_in(self, text: str, intent: str, tokens: Sequence[Token], table: NDArray[np.float64]) -> tuple[Slot, ...]:
         tags, scores = self._allowed(intent, table)
-        path = _best_path(scores, tags)
+        path = best_path(scores, tags)
         return _spans(text, tokens, [tags[k] for k in path], scores[range(len(path)), path])
 
     def _features(self, tokens: Sequence[Token], intent: str) -> list[list[str]]:
@@ -125,8 +125,8 @@ def _slots_by_intent(rows: Sequence[Utterance]) -> Mapping[str, frozenset[str]]:
     return {intent: frozenset(names) for intent, names in found.items()}
 
 
-def _tags(tokens: Sequence[Token], slots: Sequence[Slot]) -> list[str]:
-    """A token that a slot's span cuts through belongs to the slot: it is the nearest that tokens can come."""
+def tags_of(tokens: Sequence[Token], slots: Sequence[Slot]) -> list[str]:
+    """A tag a token. A token that a slot's span cuts through belongs to the slot: it is the nearest that tokens can come."""
     tags = [OUTSIDE] * len(tokens)
     for slot in slots:
         inside = [i for i, token in enumerate(tokens) if token.start < slot.end and slot.start < token.end]
@@ -135,7 +135,7 @@ def _tags(tokens: Sequence[Token], slots: Sequence[Slot]) -> list[str]:
     return tags
 
 
-def _best_path(scores: NDArray[np.float64], tags: Sequence[str]) -> list[int]:
+def best_path(scores: NDArray[np.float64], tags: Sequence[str]) -> list[int]:
     """Viterbi over tags: I-name only after B-name or I-name."""
     enters = np.array([tag.startswith("I-") for tag in tags])
     follows = np.array([[not b.startswith("I-") or a[2:] == b[2:] for b in tags] for a in tags])
@@ -153,16 +153,23 @@ def _best_path(scores: NDArray[np.float64], tags: Sequence[str]) -> list[int]:
 
 
 def _spans(text: str, tokens: Sequence[Token], tags: Sequence[str], scores: NDArray[np.float64]) -> tuple[Slot, ...]:
+    return tuple(slot for slot, _ in scored_spans(text, tokens, tags, scores))
+
+
+def scored_spans(
+    text: str, tokens: Sequence[Token], tags: Sequence[str], scores: NDArray[np.float64]
+) -> list[tuple[Slot, list[int]]]:
+    """Slots in text order, each with its tokens: at most one span a slot name, the one of the highest mean score."""
     runs: list[tuple[str, list[int]]] = []
     for i, tag in enumerate(tags):
         if tag.startswith("B-"):
             runs.append((tag[2:], [i]))
         elif tag.startswith("I-") and runs:
             runs[-1][1].append(i)
-    best: dict[str, tuple[float, Slot]] = {}
+    best: dict[str, tuple[float, Slot, list[int]]] = {}
     for name, run in runs:
         start, end = tokens[run[0]].start, tokens[run[-1]].end
         score = float(scores[run].mean())
         if name not in best or score > best[name][0]:
-            best[name] = (score, Slot(name=name, value=text[start:end], start=start, end=end))
-    return tuple(sorted((slot for _, slot in best.values()), key=lambda slot: slot.start))
+            best[name] = (score, Slot(name=name, value=text[start:end], start=start, end=end), run)
+    return sorted(((slot, run) for _, slot, run in best.values()), key=lambda found: found[0].start)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from schemas.feedback import DistillationReport
 from schemas.quality import Evaluation
 from schemas.seeding import SeedSet
+from schemas.student import StudentReport
 from schemas.task import TaskCatalog
 from schemas.throughput import ThroughputReport
 from schemas.tuning import LossPoint, TuningReport
@@ -55,7 +56,7 @@ def stage_values(result: BaseModel) -> Values:
             spend = result.spend
             paid = {"teacher_paid_calls": spend.calls, "teacher_cost": spend.cost} if spend else {}
             return finite({**labels, **more, **checks, **paid, "teacher_right": result.teacher.right})
-        case TuningReport():
+        case TuningReport() | StudentReport():
             values = {"trained_tokens": result.trained_tokens, "tokens_per_second": result.tokens_per_second}
             return finite(values) | {k: v for item in result.evaluations for k, v in evaluation_values(item).items()}
         case ThroughputReport():
@@ -75,6 +76,8 @@ def stage_curves(result: BaseModel) -> Curves:
     match result:
         case SeedSet():
             return {"probe/joint_frame_accuracy": [(item.number, item.probe.joint_frame_accuracy) for item in result.rounds]}
+        case StudentReport():
+            return {**_loss_curve(result.losses), "valid_loss": list(result.validation)}
         case TuningReport() | DistillationReport():
             return _loss_curve(result.losses)
         case ThroughputReport():

@@ -133,7 +133,7 @@ def run_loop(
     checkpoint = last_checkpoint(work)
     if checkpoint is not None:
         seconds_before = _seconds(checkpoint)
-    with _stop_on_sigterm(stop):
+    with stop_on_sigterm(stop):
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     losses = tuple(
         LossPoint(step=int(entry["step"]), tokens=steps.tokens_through[int(entry["step"]) - 1], loss=entry["loss"])
@@ -173,7 +173,7 @@ def _seconds(checkpoint: Path) -> float:
 
 
 @contextmanager
-def _stop_on_sigterm(stop: threading.Event) -> Iterator[None]:
+def stop_on_sigterm(stop: threading.Event) -> Iterator[None]:
     """SIGTERM sets the flag; when the block is done, whoever was to hear of it before does, or SystemExit is raised.
 
     Only the main thread may handle signals: elsewhere SIGTERM does what it did before, and the last checkpoint stands.

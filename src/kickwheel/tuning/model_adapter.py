@@ -42,7 +42,7 @@ def load_base(base_path: Path, tokenizer: Any) -> Any:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(str(base_path), dtype=_dtype(), local_files_only=True)
+        model: Any = AutoModelForCausalLM.from_pretrained(str(base_path), dtype=compute_dtype(), local_files_only=True)
     except (OSError, ValueError) as error:
         raise ModelUnavailable(f"{base_path} holds no model that can be read: {error}") from error
     rows = model.get_input_embeddings().weight.shape[0]
@@ -95,7 +95,7 @@ def save_adapter(model: Any, out: Path) -> None:
     partial.rename(out)
 
 
-def _dtype() -> torch.dtype:
+def compute_dtype() -> torch.dtype:
     """bf16, as the server computes, where the processor multiplies bf16 itself; else fp32, which is then far faster."""
     import torch
 

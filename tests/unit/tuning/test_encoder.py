@@ -13,17 +13,11 @@ from kickwheel.errors import StageFailed
 from kickwheel.tuning.encoder import EncoderPlan, Head, SoftRows
 from kickwheel.tuning.encoder_adapter import EncoderClassifier, TorchEncoderTrainer
 from kickwheel.tuning.encoder_batches import plan_batches
-from tests.tiny_encoder import write_tiny_encoder
 
 LABELLED = ["sync orders", "fetch logs", "订单同步", "日志"]
 POOL = ["sync the orders", "fetch the logs", "昨天订单", "昨天日志", "orders", "logs"]
 BELIEFS = np.array([[0.9, 0.1], [0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4], [0.5, 0.5]])
 PLAN = EncoderPlan(epochs=12, batch_size=4, learning_rate=5e-3, seed=1)
-
-
-@pytest.fixture(scope="module")
-def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_encoder(tmp_path_factory.mktemp("tiny") / "encoder")
 
 
 def rows(beliefs: np.ndarray = BELIEFS) -> SoftRows:
