@@ -19,7 +19,9 @@ class ServedVersion(Contract):
     )
     url: str = Field(default="", description="vllm: the server's base URL, /v1 included")
     model: str = Field(default="", description="vllm: the adapter's or merged model's name at that server")
-    folder: str = Field(default="", description="encoder: the artifact's folder")
+    folder: str = Field(
+        default="", description="The artifact's folder: an encoder is loaded from it, and its calibration.json counts"
+    )
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> Self:

@@ -223,6 +223,36 @@ class TrialSettings(Group):
     max_intent_drop: float = Field(default=0.05, ge=0, description="Fall of an intent's completion that does not end a trial")
 
 
+class ServingSettings(Group):
+    """The understanding API: `kickwheel serve` (docs/serving.md)."""
+
+    host: str = Field(default="127.0.0.1", description="Address to listen on; another than this machine's needs tokens")
+    port: int = Field(default=8500, ge=0, le=65535, description="0: a free one")
+    tokens: SecretStr = Field(
+        default=SecretStr(""), description="NAME:SCOPE+SCOPE:TOKEN, separated by blanks; scopes: understand, feedback, admin"
+    )
+    tokens_file: Path | None = Field(default=None, description="JSON list of {name, scopes, sha256 of the token}")
+    calls_per_second: float = Field(
+        default=500.0, ge=0, description="Calls of a token on average, twice as many at once; 0: no limit"
+    )
+    max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Larger bodies get 413")
+    timeout_s: float = Field(default=10.0, gt=0, description="Seconds that a version may take for an answer")
+    connections: int = Field(default=256, ge=1, description="Requests to one model server at a time; more wait")
+    confidence: bool = Field(
+        default=True,
+        description="Ask model servers for log-probabilities: about a tenth of their rate, without it no confidence",
+    )
+    low_confidence: float = Field(
+        default=0.5, ge=0, le=1, description="Confidence below which an answer says so, where no calibration has a threshold"
+    )
+    fallback: Literal["probe", "none"] = Field(
+        default="probe", description="What answers, marked as degraded, where a version does not; none: an error"
+    )
+    cache_size: int = Field(default=10_000, ge=0, description="Answers kept in memory; 0: none")
+    batch: int = Field(default=16, ge=1, description="Texts that a student in this process reads at once")
+    drain_s: float = Field(default=30.0, gt=0, description="Seconds for what has begun, at a change of version and at the end")
+
+
 class Settings(BaseSettings):
     """All groups. ``home`` holds everything that a lap writes."""
 
@@ -249,6 +279,7 @@ class Settings(BaseSettings):
     throughput: ThroughputSettings = ThroughputSettings()
     distillation: DistillationSettings = DistillationSettings()
     trial: TrialSettings = TrialSettings()
+    serving: ServingSettings = ServingSettings()
 
 
 def get_settings(overrides: Mapping[str, Any] | None = None) -> Settings:

@@ -38,6 +38,7 @@ from schemas.serving import Routing, ServedVersion
 from schemas.task import Schedule, SlotSpec
 from schemas.trial import TrialArm, TrialVerdict
 from schemas.tuning import GateCheck
+from schemas.understanding import Health, Problem, ServiceState, UnderstandReply, UnderstandRequest, VersionInService
 from schemas.utterance import Provenance, Utterance
 from tests.contracts.engine_samples import ENGINE
 from tests.contracts.event_samples import EVENTS
@@ -299,6 +300,49 @@ _SERVING: tuple[Contract, ...] = (
     ),
     GateCheck(
         name="memory", champion=1_900_000, challenger=1_900_000, limit=2_850_000, unit="bytes of weights beside the base"
+    ),
+    UnderstandRequest(text=_TEXT, user="李雷", session="visit-7", position=2),
+    UnderstandReply(
+        inference_id="0f3c",
+        model_version="shop-lap-0001-tuned",
+        arm="challenger",
+        propensity=0.1,
+        frame=_WANTED,
+        confidence=0.42,
+        calibrated=True,
+        intent_confidence=0.9,
+        slot_confidence={"date": 0.8},
+        out_of_scope=False,
+        low_confidence=True,
+        note="Understood as sync_orders. That is not sure: confidence 0.42 is below 0.60. Ask the user.",
+    ),
+    UnderstandReply(
+        inference_id="0f3d",
+        model_version="shop-probe",
+        arm="champion",
+        propensity=1.0,
+        frame=None,
+        error="malformed",
+        calibrated=False,
+        out_of_scope=False,
+        low_confidence=None,
+        degraded=True,
+        note="Nothing was understood.",
+    ),
+    Problem(
+        type="/problems/too-large", title="Too large", status=413, detail="Send less", request_id="r1", errors=("text: long",)
+    ),
+    Health(status="not_ready", detail="shop-lap-0001-tuned is loading"),
+    ServiceState(
+        revision=3,
+        experiment="shop-0002",
+        challenger_share=0.1,
+        versions=(
+            VersionInService(name="shop-probe", kind="probe", role="champion", calibrated=False, warm_s=0.2, in_flight=3),
+        ),
+        cache_hit_rate=None,
+        unwritten=2,
+        lost=0,
     ),
 )
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kickwheel import __version__
-from kickwheel.cli import check, doctor, init, intent, review, run, seed, serve_model, settings, tune, up
+from kickwheel.cli import check, doctor, init, intent, review, run, seed, serve, serve_model, settings, tune, up
 from kickwheel.cli.output import fail
 from kickwheel.errors import KickwheelError
 from kickwheel.workspace import disk_full
@@ -25,6 +25,7 @@ app.command("run")(run.command)
 app.command("tune")(tune.command)
 app.command("up")(up.command)
 app.command("serve-model")(serve_model.command)
+app.command("serve")(serve.command)
 app.command("init")(init.command)
 app.command("check")(check.command)
 app.command("doctor")(doctor.command)

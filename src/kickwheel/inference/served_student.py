@@ -10,7 +10,7 @@ from kickwheel.inference.batch import Outcome, complete_many
 from kickwheel.inference.error_kinds import kind_of
 from kickwheel.inference.field_confidence import field_confidence
 from kickwheel.inference.frame_codec import STOP, decode_frame
-from kickwheel.inference.ports import ChatClient, ChatRequest, Message
+from kickwheel.inference.ports import ChatClient, ChatReply, ChatRequest, Message
 from schemas.frame import Prediction
 from schemas.task import TaskCatalog
 
@@ -70,11 +70,16 @@ class ServedStudent:
     def _prediction(self, text: str, outcome: Outcome) -> Prediction:
         if isinstance(outcome, KickwheelError):
             return Prediction(error=kind_of(outcome))
-        prediction = decode_frame(text, outcome.text, self._catalog, finish_reason=outcome.finish_reason)
-        if outcome.mean_logprob is None:
-            return prediction
-        sure: dict[str, object] = {"confidence": min(1.0, math.exp(outcome.mean_logprob))}
-        if prediction.frame is not None:
-            fields = field_confidence(outcome, prediction.frame)
-            sure |= {"intent_confidence": fields.intent, "slot_confidence": fields.slots}
-        return prediction.model_copy(update=sure)
+        return read_reply(text, outcome, self._catalog)
+
+
+def read_reply(text: str, reply: ChatReply, catalog: TaskCatalog) -> Prediction:
+    """A server's reply as a prediction, with the confidence that its log-probabilities give, if it gave any."""
+    prediction = decode_frame(text, reply.text, catalog, finish_reason=reply.finish_reason)
+    if reply.mean_logprob is None:
+        return prediction
+    sure: dict[str, object] = {"confidence": min(1.0, math.exp(reply.mean_logprob))}
+    if prediction.frame is not None:
+        fields = field_confidence(reply, prediction.frame)
+        sure |= {"intent_confidence": fields.intent, "slot_confidence": fields.slots}
+    return prediction.model_copy(update=sure)
