@@ -21,12 +21,12 @@ EVERYBODY = "everybody"
 """The caller where no token is configured."""
 
 
-def the_service(request: Request) -> UnderstandingService:
-    """The application's service."""
+async def the_service(request: Request) -> UnderstandingService:
+    """The application's service. A coroutine, or every request would wait for a thread."""
     return cast(UnderstandingService, request.app.state.service)
 
 
-def the_metrics(request: Request) -> ServiceMetrics:
+async def the_metrics(request: Request) -> ServiceMetrics:
     """The application's metrics."""
     return cast(ServiceMetrics, request.app.state.metrics)
 
