@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from typer.testing import CliRunner
 from kickwheel.cli import app
 from kickwheel.cli.serve import command
 from kickwheel.errors import InputError
+from kickwheel.feedback.store_adapter import SqlEventStore
 from kickwheel.serving.routing_adapter import read_routing, routing_path, write_routing
 from kickwheel.testing.model_server import FakeModelServer
 from schemas.serving import Routing, ServedVersion
@@ -109,12 +109,15 @@ def test_the_example_of_the_readme_works_and_a_term_signal_loses_no_record(home:
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) in (0, -signal.SIGTERM)
+        if process.stdout is not None:
+            process.stdout.close()
     standing = read_routing(routing_path(home, "dataops"))
     assert standing is not None
     assert standing.champion.name == "dataops-probe"
     (store,) = (home / "dataops" / "feedback").glob("*.sqlite3")
-    with contextlib.closing(sqlite3.connect(store)) as connection:
-        assert connection.execute("select inference_id from inferences").fetchall() == [(reply["inference_id"],)]
+    with contextlib.closing(SqlEventStore(f"sqlite:///{store}")) as kept:
+        (exchange,) = kept.exchanges()
+        assert exchange.record.inference_id == reply["inference_id"]
 
 
 def _wait(url: str) -> None:
