@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -22,6 +22,7 @@ def trial(share: float, experiment: str = "first") -> Routing:
     return Routing(revision=1, champion=OLD, challenger=NEW, challenger_share=share, experiment=experiment)
 
 
+@settings(deadline=None)
 @given(UNITS, SHARES, SHARES)
 def test_a_growing_share_only_ever_moves_units_to_the_challenger(unit: str, one: float, other: float) -> None:
     low, high = sorted((one, other))
@@ -29,6 +30,7 @@ def test_a_growing_share_only_ever_moves_units_to_the_challenger(unit: str, one:
         assert assign(trial(high), unit).arm == "challenger"
 
 
+@settings(deadline=None)
 @given(UNITS, SHARES)
 def test_a_unit_keeps_its_arm_and_the_propensity_is_that_of_its_arm(unit: str, share: float) -> None:
     given_ = assign(trial(share), unit)
@@ -38,6 +40,7 @@ def test_a_unit_keeps_its_arm_and_the_propensity_is_that_of_its_arm(unit: str, s
     assert 0.0 <= place_of("first", unit) < 1.0
 
 
+@settings(deadline=None)
 @given(UNITS)
 def test_without_a_trial_or_in_the_shadow_the_champion_answers_for_certain(unit: str) -> None:
     shadow = Routing(revision=2, champion=OLD, challenger=NEW, shadow=True, experiment="first")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kickwheel.serving.normal_text import carried, normal_text
@@ -102,6 +102,7 @@ LETTERS = st.sampled_from("aB cß1２.-_，。!昨天 ㍿ﬁe\u0301\u0323🚚�
 TEXTS = st.text(LETTERS, min_size=1, max_size=20)
 
 
+@settings(deadline=None)
 @given(TEXTS, st.data())
 def test_carried_slots_are_what_stands_there_in_every_spelling(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
@@ -120,6 +121,7 @@ def test_carried_slots_are_what_stands_there_in_every_spelling(text: str, data: 
                 assert normal_text(slot.value).key == normal_text(text[start:end]).key
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_every_character_of_a_normal_form_came_from_somewhere(text: str) -> None:
     once = normal_text(text)
