@@ -85,7 +85,7 @@ class StudentWorkshop:
         )
 
     def _encoder(self, version: ServedVersion) -> Student:
-        from kickwheel.tuning.encoder_student_adapter import load_encoder_student  # type: ignore[import-not-found, unused-ignore]
+        from kickwheel.tuning.encoder_student_adapter import load_encoder_student
 
         student: Student = load_encoder_student(Path(version.folder), self.catalog(), name=version.name)
         return student
