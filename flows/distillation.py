@@ -8,7 +8,7 @@ from prefect import flow
 
 from schemas.feedback import DistillationReport
 from tasks import policies
-from tasks.distillation import distil_challenger, gate_challenger, replay_feedback, report_of
+from tasks.distillation import distil_challenger, gate_challenger, replay_feedback, report_of, take_live_feedback
 from tasks.recording import finish, finished, recorded_stage
 from tasks.wiring import place_of, students
 
@@ -17,6 +17,7 @@ from tasks.wiring import place_of, students
 def distillation(domain: str = "examples/dataops", lap: int = 0) -> DistillationReport:
     """Turn feedback into a challenger and let the gate decide. lap: 0 takes the unfinished one, or opens the next."""
     place = place_of(domain, lap)
+    take_live_feedback(place)
     if report := finished(place, "distillation", DistillationReport):
         return report
     with recorded_stage(place, "distillation") as run, ExitStack() as serving:

@@ -24,6 +24,10 @@ class Behaviour(Contract):
     corrected: bool = Field(default=False, description="The user edited the answer into what was wanted")
     abandoned: bool = False
     turns: int = Field(default=1, ge=1, description="Turns until the user was done")
+    rephrased: bool = Field(default=False, description="The user said it again in other words")
+    thumbs_up: bool | None = Field(default=None, description="The user's judgement; None: none was given")
+    completed: bool | None = Field(default=None, description="The business saw the task done; None: not known")
+    converted: bool | None = Field(default=None, description="The business event that counts took place; None: not known")
 
 
 class FeedbackCase(Contract):
@@ -38,21 +42,42 @@ class FeedbackCase(Contract):
     operator_labels: bool = Field(default=False, description="An operator labels this one afterwards (T+1)")
 
 
+class OperatorLabel(Contract):
+    """What one operator says would have been right."""
+
+    operator: str = Field(description="Who labelled")
+    frame: Frame
+
+
 class FeedbackEvent(Contract):
-    """A case replayed against an answer that a served model really gave."""
+    """An answer that a model really gave, with all that came back about it: of live traffic, or of a case that is replayed."""
 
     case: str
     user: str
     text: str
-    arm: Literal["champion", "probe"]
+    inference_id: str = Field(default="", description="The answer's id; empty: replayed")
+    position: int = Field(default=1, ge=1, description="Place among the answers shown at once, from 1")
+    arm: str
     propensity: Rate = Field(description="Probability with which this arm was assigned")
     model: str
     answer: Frame | None
     behaviour: Behaviour
     correction: Frame | None = Field(default=None, description="The frame that the user edited the answer into")
-    operator_label: Frame | None = None
+    operator_label: Frame | None = Field(default=None, description="The latest label of an operator")
+    operator_labels: tuple[OperatorLabel, ...] = Field(
+        default=(), description="Every operator's label, where it is known whose"
+    )
     completed: bool = Field(description="The task was done as wanted, without a correction")
+    sequence: int = Field(default=0, ge=0, description="Number of the last change that is counted in; 0: replayed")
     replayed: bool = True
+
+
+class Exposure(Contract):
+    """How an answer came to be seen: what evidence about it has to be weighed by."""
+
+    arm: str
+    propensity: Rate = Field(description="Probability with which this arm was assigned")
+    position: int = Field(default=1, ge=1, description="Place among the answers shown at once, from 1")
 
 
 class Signal(Contract):
@@ -63,6 +88,15 @@ class Signal(Contract):
     source: SignalSource
     rule: str = Field(description="Name of the rule that fired, e.g. dwell")
     strength: float = Field(ge=-1, le=1)
+    user: str = Field(default="", description="Whose behaviour or label it is; empty: not known")
+    inference_id: str = Field(default="", description="The answer that it is about; empty: replayed")
+    exposure: Exposure | None = Field(default=None, description="How the answer came to be seen; None: not known")
+    evidence: str = Field(default="", description="What was seen, in words, e.g. 9.2 s on the answer")
+
+    @property
+    def direction(self) -> Literal["for", "against"]:
+        """Whether it speaks for the candidate."""
+        return "for" if self.strength > 0 else "against"
 
 
 class CandidateTarget(Contract):

@@ -4,28 +4,48 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from prefect import task
+from prefect.logging import get_run_logger
 
-from kickwheel.distillation.batch import Batch, build_batch
+from kickwheel.distillation.batch import Batch, LiveAnswers, build_batch
 from kickwheel.distillation.business import ServingUse
 from kickwheel.distillation.compare import compare
 from kickwheel.distillation.mixing import distillation_plan
 from kickwheel.distillation.replay import ArmAnswers
 from kickwheel.evaluation import evaluate
+from kickwheel.feedback.lap_feedback import lap_cases, take_feedback
+from kickwheel.feedback.opening import has_store, opened_store
 from kickwheel.probe import Probe
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.tuning.ports import TrainedAdapter
-from kickwheel.workspace import read_jsonl
+from kickwheel.workspace import laps_of, read_jsonl
 from schemas.feedback import DistillationReport
 from schemas.seeding import SeedSet
+from schemas.task import TaskCatalog
 from schemas.tuning import AdapterArtifact, GateVerdict, TuningReport
 from schemas.utterance import Utterance
 from tasks import policies
 from tasks.adapters import artifact_of, local_champion, register
 from tasks.progress import progress_of
 from tasks.wiring import Place, Students, base_model, distiller, teacher_client
+
+
+@task(task_run_name="take feedback", **policies.LOCAL)
+def take_live_feedback(place: Place) -> None:
+    """Copy what the event store holds into the lap, once a lap. Without a store there is nothing to take."""
+    settings = place.settings
+    if not has_store(settings, place.domain.name) or not place.lap.has("intent"):
+        return
+    before = [lap for lap in laps_of(settings.home, place.domain.name) if lap.number < place.lap.number]
+    catalog = place.lap.load("intent", TaskCatalog)
+    with opened_store(settings, place.domain.name) as store:
+        taken = take_feedback(
+            store, settings.distillation, lap=place.lap, before=before, catalog=catalog, now=datetime.now(UTC)
+        )
+    get_run_logger().info("live feedback: %d answers in %d cases", taken.observations.rows, taken.cases)
 
 
 @dataclass(frozen=True)
@@ -41,18 +61,22 @@ def replay_feedback(place: Place, served: Students, run: RunRecorder) -> Replaye
     """Let the champion and the probe answer every case, replay the users' behaviour, fuse it into targets."""
     settings, cases = place.settings, place.domain.feedback_cases()
     champion = local_champion(place) or place.lap.load("tuning", TuningReport).adapter
-    texts = [case.text for case in cases]
+    live = lap_cases(place.lap)
+    texts = [case.text for case in (*cases, *live)]
     started = time.monotonic()
     answers = served.student("champion", champion).predict(texts)
     seconds = time.monotonic() - started
     probe = Probe.fit(_labelled(place), seed=settings.seed)
     ranked = probe.probabilities(texts).argsort(axis=1)[:, ::-1]
+    rankings, guesses = [[probe.classes[column] for column in row] for row in ranked], probe.predict(texts)
+    first = len(cases)
     with teacher_client(place, served.teacher) as teacher:
         batch = build_batch(
             cases,
-            champion=ArmAnswers(champion.name, answers),
-            probe=ArmAnswers("probe", probe.predict(texts)),
-            probe_rankings=[[probe.classes[column] for column in row] for row in ranked],
+            champion=ArmAnswers(champion.name, answers[:first]),
+            probe=ArmAnswers("probe", guesses[:first]),
+            probe_rankings=rankings[:first],
+            live=LiveAnswers(live, answers[first:], guesses[first:], rankings[first:]),
             teacher=teacher,
             settings=settings.distillation,
             experiment=f"{place.domain.name}-lap-{place.lap.number:04d}",

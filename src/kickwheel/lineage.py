@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from kickwheel import __version__
 from kickwheel.domain import Domain
+from kickwheel.feedback.bad_case_rows import targets_file
+from kickwheel.feedback.lap_feedback import window_of
 from kickwheel.registry import published_versions
 from kickwheel.review.reviewed_rows import answers_copy
 from kickwheel.settings import Settings
@@ -51,6 +53,8 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             reviewed = answers_copy(lap)
             people = (reviewed,) if reviewed.is_file() else ()
             asked = (*_teacher(settings), *_budget(settings))
+            bad = targets_file(settings.home, domain.name)
+            people += (bad,) if bad.is_file() else ()
             return fingerprint(*common, catalog, settings.seeding, *asked, rows, *files, *people)
         case "tuning":
             seeds = lap.load("seeding", SeedSet)
@@ -62,7 +66,9 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
         case "distillation":
             adapter = lap.load("tuning", TuningReport).adapter
             behaviour = (domain.feedback, domain.valid, domain.eval)
-            return fingerprint(*common, adapter, settings.distillation, *_teacher(settings), *behaviour)
+            window = window_of(lap)
+            live = (window,) if window else ()
+            return fingerprint(*common, adapter, settings.distillation, *_teacher(settings), *behaviour, *live)
 
 
 def _reader(settings: Settings, domain: Domain) -> tuple[object, ...]:

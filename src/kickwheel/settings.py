@@ -176,6 +176,22 @@ class ThroughputSettings(Group):
     slo: Slo = Field(default=Slo(), description="p99_ms from the scheduled send time, and error_rate")
 
 
+class FeedbackSettings(Group):
+    """Where events about answers are kept (docs/feedback.md)."""
+
+    url: SecretStr = Field(
+        default=SecretStr(""),
+        description="Database of events, e.g. postgresql://user:password@host/name; empty: SQLite under home",
+    )
+    retention_days: float = Field(default=0, ge=0, description="Days after which answers and events may be pruned; 0: never")
+    bad_case_share: float = Field(
+        default=0.05, gt=0, le=1, description="Share of bad-case clusters that people look at, worst first"
+    )
+    bad_case_similarity: float = Field(
+        default=0.6, gt=0, le=1, description="Normalised Levenshtein similarity from which two bad cases are one cluster"
+    )
+
+
 class DistillationSettings(Group):
     """Signals, fusion and distillation (white paper F12)."""
 
@@ -185,6 +201,29 @@ class DistillationSettings(Group):
     dwell_strong_s: float = Field(default=8.0, description="Dwell that means strong interest, seconds")
     scroll_completed: float = Field(default=0.9, description="Scroll without bounce that means completed")
     returns_confused: int = Field(default=3, description="Back-and-returns that mean confusion")
+    dwell_strength: float = Field(default=0.5, ge=0, le=1, description="What strong interest proves, for the answer")
+    scroll_strength: float = Field(default=0.75, ge=0, le=1, description="What a completed scroll proves, for the answer")
+    confusion_strength: float = Field(default=0.75, ge=0, le=1, description="What confusion proves, against the answer")
+    abandon_strength: float = Field(default=0.75, ge=0, le=1, description="What giving up proves, against the answer")
+    bounce_strength: float = Field(default=0.5, ge=0, le=1, description="What a bounce proves, against the answer")
+    rephrase_strength: float = Field(default=0.5, ge=0, le=1, description="What other words prove, against the answer")
+    thumbs_strength: float = Field(default=0.9, ge=0, le=1, description="What a thumb proves, either way")
+    outcome_strength: float = Field(default=0.5, ge=0, le=1, description="What a task done, or not, proves, either way")
+    conversion_strength: float = Field(default=0.5, ge=0, le=1, description="What a conversion proves, for the answer")
+    min_users: int = Field(default=2, ge=1, description="Users who must speak for a label, unless an operator does")
+    min_evidence: int = Field(default=2, ge=1, description="Signals that must speak for a label, unless an operator does")
+    min_margin: float = Field(default=0.1, ge=0, description="Lead over the next frame that a label needs")
+    user_cap: float = Field(default=0.5, gt=0, le=1, description="Most of the implicit figure that one user may account for")
+    position_bias: float = Field(
+        default=1.0, ge=0, description="Answers at place k are seen with probability 1 / k to this power; 0: all alike"
+    )
+    max_inverse_propensity: float = Field(default=10.0, ge=1, description="Largest weight that a rare exposure may give")
+    operator_rhythm: Literal["daily", "live"] = Field(
+        default="daily", description="daily: labels count from the day (UTC) after they came, T+1; live: at once"
+    )
+    ab_rhythm: Literal["daily", "live"] = Field(
+        default="daily", description="Which events the A/B winner is taken from: those up to the last midnight (UTC), or all"
+    )
     temperature: float = Field(default=2.0, gt=0, description="Softens target and student; the loss is scaled by its square")
     teacher_mix: float = Field(default=0.3, ge=0, le=1, description="Share of the teacher's scores in the target")
     hard_label_weight: float = Field(default=0.5, ge=0, le=1, description="Share of the hard-label loss")
@@ -277,6 +316,7 @@ class Settings(BaseSettings):
     robust: RobustPlan = RobustPlan()
     guard: GuardPlan = GuardPlan()
     throughput: ThroughputSettings = ThroughputSettings()
+    feedback: FeedbackSettings = FeedbackSettings()
     distillation: DistillationSettings = DistillationSettings()
     trial: TrialSettings = TrialSettings()
     serving: ServingSettings = ServingSettings()

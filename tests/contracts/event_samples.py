@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from schemas.base import Contract
+from schemas.base import Contract, DataRef
 from schemas.events import (
     AbandonEvent,
     BackAndReturnEvent,
@@ -23,6 +23,16 @@ from schemas.events import (
     StoreStatus,
     ThumbsEvent,
 )
+from schemas.evidence import (
+    BadCaseReport,
+    BadCluster,
+    CandidateEvidence,
+    CaseEvidence,
+    FeedbackSignals,
+    FeedbackWindow,
+    ImportReport,
+)
+from schemas.feedback import Exposure, OperatorLabel, Signal
 from schemas.frame import Frame
 
 _TEXT = "把🚚 昨天的订单同步到 ２号仓 👩‍👩‍👧"
@@ -75,4 +85,63 @@ EVENTS: tuple[Contract, ...] = (
         newest=None,
     ),
     Erased(dry_run=True, inferences=1, events=2, laps=(1, 2)),
+    OperatorLabel(operator="ops-1", frame=_WANTED),
+    FeedbackSignals(
+        cases=(
+            CaseEvidence(
+                case="ab" * 16,
+                text=_TEXT,
+                answers=2,
+                candidates=(
+                    CandidateEvidence(
+                        frame=_WANTED, fused=0.5, by_source={"implicit": 0.5}, supporters=1, opponents=1, conflict=True
+                    ),
+                ),
+                signals=(
+                    Signal(
+                        case="ab" * 16,
+                        candidate=_WANTED,
+                        source="implicit",
+                        rule="dwell",
+                        strength=0.5,
+                        user="用户-1",
+                        inference_id="i-1",
+                        exposure=Exposure(arm="challenger", propensity=0.1, position=2),
+                        evidence="9.5 s on the answer",
+                    ),
+                ),
+                conflict=True,
+                moves=None,
+                held_back="1 of 2 users speak for it",
+                labels_waiting=1,
+            ),
+        ),
+        moving=0,
+        conflicts=1,
+        signals_by_rule={"dwell": 1},
+    ),
+    BadCaseReport(
+        answers=9,
+        bad=1,
+        all_clusters=1,
+        clusters=(
+            BadCluster(
+                fingerprint="POST /v1/understand 200 sync_orders",
+                answers=1,
+                severity=1.0,
+                cases=("ab" * 16,),
+                texts=(_TEXT,),
+                languages=("zh",),
+                suggestions=(None,),
+            ),
+        ),
+    ),
+    ImportReport(records=1, events=2, added=1, duplicates=1, differing=("e-1",)),
+    FeedbackWindow(
+        store=7,
+        until=12,
+        labels_until=_MOMENT,
+        cases=1,
+        observations=DataRef(path="laps/0001/distillation/feedback.jsonl", sha256="0" * 64, rows=1),
+    ),
 )

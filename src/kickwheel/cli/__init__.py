@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from kickwheel import __version__
-from kickwheel.cli import check, doctor, init, intent, review, run, seed, serve, serve_model, settings, tune, up
+from kickwheel.cli import (
+    check,
+    doctor,
+    feedback,
+    init,
+    intent,
+    review,
+    run,
+    seed,
+    serve,
+    serve_model,
+    settings,
+    tune,
+    up,
+)
 from kickwheel.cli.output import fail
 from kickwheel.errors import KickwheelError
 from kickwheel.workspace import disk_full
@@ -30,6 +44,7 @@ app.command("init")(init.command)
 app.command("check")(check.command)
 app.command("doctor")(doctor.command)
 app.command("settings")(settings.command)
+app.add_typer(feedback.app, name="feedback")
 app.add_typer(intent.app, name="intent")
 app.add_typer(review.app, name="review")
 app.add_typer(seed.app, name="seed")

@@ -13,23 +13,36 @@ from pathlib import Path
 
 from kickwheel.distillation.ab_test import AbResult, ab_test
 from kickwheel.distillation.business import ServingUse, business_metrics
-from kickwheel.distillation.candidates import ClosedSet, closed_set
-from kickwheel.distillation.fusion import FusedCase, fuse
+from kickwheel.distillation.candidates import ClosedSet, closed_set, live_set
+from kickwheel.distillation.fusion import FusedCase, fuse, live_limits
 from kickwheel.distillation.replay import Arm, ArmAnswers, replay
 from kickwheel.distillation.signals import ab_winner_signals, signals_of
 from kickwheel.distillation.targets import distillation_row, has_support
 from kickwheel.distillation.teacher_scores import TeacherScores, score_closed_sets
 from kickwheel.errors import StageFailed
 from kickwheel.evaluation import evaluate
+from kickwheel.feedback.live import LiveCase
 from kickwheel.inference.ports import ChatClient
 from kickwheel.inference.remembering_client import RememberingClient
 from kickwheel.settings import DistillationSettings
 from kickwheel.workspace import write_jsonl
 from schemas.base import DataRef
 from schemas.feedback import BusinessMetrics, DistillationRow, FeedbackCase, FeedbackEvent, Signal
-from schemas.frame import Frame
+from schemas.frame import Frame, Prediction
 from schemas.quality import Evaluation
 from schemas.utterance import Utterance, language_of
+
+
+@dataclass(frozen=True)
+class LiveAnswers:
+    """Cases of live traffic, each with the champion's and the probe's present answer to its text; ``rankings`` as for the
+    replay.
+    """
+
+    cases: Sequence[LiveCase] = ()
+    champion: Sequence[Prediction] = ()
+    probe: Sequence[Prediction] = ()
+    rankings: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -60,17 +73,19 @@ def build_batch(
     settings: DistillationSettings,
     experiment: str,
     folder: Path,
+    live: LiveAnswers | None = None,
     no_teacher_reason: str = "none is configured",
     max_concurrency: int = 16,
     use: Mapping[Arm, ServingUse] | None = None,
     evaluated_with: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> Batch:
-    """Replay the cases and write the batch.
+    """Replay the cases, add the ones of live traffic, and write the batch.
 
     ``champion`` and ``probe`` answered every case, in order; ``probe_rankings`` holds the probe's intents of each case,
-    most probable first. A case becomes a row if its signals speak for some frame and there are two frames to choose from; no
-    cases make an empty batch.
+    most probable first. A case becomes a row if its signals move its label (live traffic: with the limits of
+    :mod:`~kickwheel.distillation.fusion`) and there are two frames to choose from; no cases make an empty batch.
+    Arms are compared, and the champion is measured, on the replay alone.
     ``progress`` counts closed sets that the teacher scored. Deterministic, given the answers and the teacher's replies.
 
     Raises:
@@ -85,11 +100,21 @@ def build_batch(
     signals = [signal for event in events for signal in signals_of(event, settings)]
     signals += ab_winner_signals(events, ab.winner, ab.lead)
     fused = fuse(signals, settings)
+    live = live or LiveAnswers()
+    seen = [event for case in live.cases for event in case.observations]
+    live_signals = [signal for event in seen for signal in signals_of(event, settings)]
+    fused |= fuse(live_signals, settings, live_limits(settings))
+    signals += live_signals
 
     sets = [
         closed_set(event, mine, other, ranking)
         for event, mine, other, ranking in zip(events, champion.predictions, probe.predictions, probe_rankings, strict=True)
         if has_support(fused.get(event.case))
+    ]
+    sets += [
+        live_set(case.case, case.text, fused[case.case], mine, other, ranking)
+        for case, mine, other, ranking in zip(live.cases, live.champion, live.probe, live.rankings, strict=True)
+        if has_support(fused.get(case.case))
     ]
     sets = _strongest([item for item in sets if len(item.frames) >= 2], fused, settings.max_cases)
     scores = None
@@ -99,13 +124,15 @@ def build_batch(
     by_case = scores.by_case if scores else {}
     rows = [distillation_row(item, fused[item.case], by_case.get(item.case), teacher_mix=settings.teacher_mix) for item in sets]
     note = (
-        f"no teacher: {no_teacher_reason}" if teacher is None or scores is None else _note(teacher.model, scores, sets, events)
+        f"no teacher: {no_teacher_reason}"
+        if teacher is None or scores is None
+        else _note(teacher.model, scores, sets, [*events, *seen])
     )
     return Batch(
-        events=tuple(events),
+        events=(*events, *seen),
         signals=tuple(signals),
         rows=tuple(rows),
-        events_ref=write_jsonl(folder / "events.jsonl", events),
+        events_ref=write_jsonl(folder / "events.jsonl", [*events, *seen]),
         batch_ref=write_jsonl(folder / "batch.jsonl", rows),
         signals_by_rule=dict(Counter(signal.rule for signal in signals)),
         conflicts=sum(case.conflict for case in fused.values()),

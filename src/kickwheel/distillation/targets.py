@@ -33,12 +33,12 @@ def evidence_weight(evidence: int) -> float:
 
 
 def has_support(fused: FusedCase | None) -> bool:
-    """Whether the signals speak for any frame.
+    """Whether the signals move the label: whether enough of them speak for a frame.
 
     Signals that only speak against the answer say what is wrong, not what is right: in so small a set the probability
     would flow to whatever else stands there, mostly ``out_of_scope``, and teach it.
     """
-    return fused is not None and any(candidate.fused > 0 for candidate in fused.candidates)
+    return fused is not None and not fused.held_back
 
 
 def distillation_row(

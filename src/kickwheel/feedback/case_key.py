@@ -24,9 +24,9 @@ def case_key(text: str) -> str:
     return hashlib.sha256(normal_text(text).encode()).hexdigest()[:32]
 
 
-def anchored(frame: Frame, text: str, other: str) -> Frame | None:
-    """``frame``, of ``text``, with its slots in ``other``; None where a value does not stand there as it is."""
-    if text == other:
+def anchored(frame: Frame, other: str) -> Frame | None:
+    """``frame`` with its slots in the spelling ``other``; None where a value does not stand there as it is."""
+    if all(other[slot.start : slot.end] == slot.value for slot in frame.slots):
         return frame
     try:
         return Frame.from_values(other, frame.intent, frame.values)

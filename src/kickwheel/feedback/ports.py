@@ -62,10 +62,6 @@ class EventStore(Protocol):
         """Tells this store from another, or from one that was emptied and made anew: a cursor holds for one store."""
         ...
 
-    def changed_cases(self, after: int, until: int) -> list[str]:
-        """Cases with an event that became readable in this span of changes (its own or its record's arrival), sorted."""
-        ...
-
     def exchanges(
         self,
         *,

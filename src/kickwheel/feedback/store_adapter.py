@@ -75,21 +75,6 @@ class SqlEventStore:
         with self._begin() as connection:
             return self._meta(connection, "identity")
 
-    def changed_cases(self, after: int, until: int) -> list[str]:
-        """See the port."""
-        import sqlalchemy as sa
-
-        inferences, events = self._tables.inferences.c, self._tables.events.c
-        latest = sa.case((events.sequence > inferences.sequence, events.sequence), else_=inferences.sequence)
-        query = (
-            sa.select(inferences.case_key)
-            .join_from(self._tables.events, self._tables.inferences, events.inference_id == inferences.inference_id)
-            .where(latest > after, latest <= until)
-            .distinct()
-        )
-        with self._begin() as connection:
-            return sorted(connection.scalars(query))
-
     def exchanges(
         self,
         *,

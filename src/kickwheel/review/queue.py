@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kickwheel.domain import Domain
 from kickwheel.errors import StageInputMissing
+from kickwheel.feedback.bad_case_rows import bad_case_questions
 from kickwheel.review.answer_log import AnswerLog, Key, current
 from kickwheel.review.standing import Standing, standing_of
 from kickwheel.seeding.acceptance import AUDIT
@@ -17,10 +18,13 @@ from schemas.seeding import SeedSet
 from schemas.task import TaskCatalog
 from schemas.utterance import Utterance
 
+BETWEEN_LAPS = 0
+"""Number of no lap: questions about answers that went wrong in service, which every lap finds answered or not."""
+
 
 @dataclass(frozen=True)
 class QueuedRow:
-    """A question, and the first lap that asked it."""
+    """A question, and the first lap that asked it; 0: live traffic did."""
 
     item: ReviewItem
     lap: int
@@ -71,7 +75,7 @@ class DomainReview:
         elsewhere = {(row.id, row.text) for row in self.domain.rows("review") if row.frame}
         found: dict[Key, QueuedRow] = {}
         for lap, item in self._items():
-            row = QueuedRow(item, lap.number)
+            row = QueuedRow(item, lap)
             if row.key in found:
                 row = QueuedRow(item, found[row.key].lap)
             found[row.key] = row
@@ -91,12 +95,14 @@ class DomainReview:
     def _laps(self) -> list[Lap]:
         return laps_of(self.home, self.domain.name)
 
-    def _items(self) -> Iterator[tuple[Lap, ReviewItem]]:
+    def _items(self) -> Iterator[tuple[int, ReviewItem]]:
+        for item in bad_case_questions(self.home, self.domain.name):
+            yield BETWEEN_LAPS, item
         for lap in self._laps():
             logs = (lap.folder / "seeding").glob("*/review_items.jsonl")
             for path in sorted(logs, key=lambda path: path.stat().st_mtime_ns):
                 for item in ReviewQueue(path).items():
-                    yield lap, item
+                    yield lap.number, item
 
     def _accepted(self) -> set[Key]:
         last = next((lap for lap in reversed(self._laps()) if lap.has("seeding")), None)

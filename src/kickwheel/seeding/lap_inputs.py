@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kickwheel.domain import Domain
 from kickwheel.embedding.open_adapter import open_embedder
+from kickwheel.feedback.bad_case_rows import bad_case_targets, with_targets
 from kickwheel.lineage import starting_rows
 from kickwheel.review.reviewed_rows import reviewed_rows, with_reviewed
 from kickwheel.seeding.carried_rows import carried_rows
@@ -37,7 +38,7 @@ def lap_inputs(domain: Domain, settings: Settings, lap: Lap, catalog: TaskCatalo
     """
     seeding = settings.seeding
     seeds, bundled = domain.rows("seeds"), {row.id: row for row in domain.rows("review")}
-    pool = domain.rows("pool")
+    pool = with_targets(domain.rows("pool"), bad_case_targets(settings.home, domain.name))
     asked = (masked(row) if seeding.mask_personal_data else row for row in pool)  # what reviewers saw
     people = reviewed_rows(lap, asked, catalog)
     if before := starting_rows(settings, domain, lap):

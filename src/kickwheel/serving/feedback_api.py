@@ -5,16 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Query
 from pydantic import Discriminator, Tag
 
 from kickwheel.errors import RateLimited, ServiceUnavailable
+from kickwheel.feedback.case_key import case_key
+from kickwheel.feedback.evidence import feedback_signals
 from kickwheel.feedback.writer_adapter import GroupCommitWriter
+from kickwheel.settings import DistillationSettings
 from schemas.events import (
     AbandonEvent,
     BackAndReturnEvent,
     BounceEvent,
     DwellEvent,
+    EventId,
     FeedbackBatch,
     OperatorLabelEvent,
     OutcomeEvent,
@@ -24,6 +28,7 @@ from schemas.events import (
     SlotEditEvent,
     ThumbsEvent,
 )
+from schemas.evidence import FeedbackSignals
 
 
 def _kind(body: Any) -> str | None:
@@ -50,8 +55,9 @@ Posted = Annotated[
 """One event, or ``{"events": [...]}``."""
 
 
-def feedback_router(writer: GroupCommitWriter) -> APIRouter:
+def feedback_router(writer: GroupCommitWriter, settings: DistillationSettings | None = None) -> APIRouter:
     """``POST /v1/feedback``: one event or a batch, acknowledged when it is durable. The same events again change nothing.
+    ``GET /v1/signals``: what the events say by now.
 
     429 with Retry-After where too much waits to be written, 503 where the store can't be reached: nothing was taken then, or
     it is taken again without harm.
@@ -74,5 +80,23 @@ def feedback_router(writer: GroupCommitWriter) -> APIRouter:
             raise HTTPException(
                 503, "the feedback store can't be reached: send the events again", {"Retry-After": "1"}
             ) from error
+
+    @router.get("/v1/signals", summary="Read what feedback says about an answer, or about a text")
+    def get_signals(
+        inference_id: Annotated[EventId | None, Query(description="Signals about this answer alone")] = None,
+        text: Annotated[str | None, Query(min_length=1, max_length=2000, description="All evidence about this text")] = None,
+    ) -> FeedbackSignals:
+        if inference_id is None and text is None:
+            raise HTTPException(422, "say which: inference_id or text")
+        try:
+            return feedback_signals(
+                writer.store,
+                settings or DistillationSettings(),
+                now=datetime.now(UTC),
+                cases=None if text is None else [case_key(text)],
+                inference_ids=None if inference_id is None else [inference_id],
+            )
+        except ServiceUnavailable as error:
+            raise HTTPException(503, "the store can't be reached", {"Retry-After": "1"}) from error
 
     return router
