@@ -153,8 +153,7 @@ def bad_cases(
 ) -> None:
     """Cluster answers that went wrong, by fingerprint and text; the worst clusters come first.
 
-    With --write the top clusters (feedback.bad_case_share) become rows that people are asked about and that seeding starts
-    with.
+    With --write the top clusters (feedback.bad_case_share) become questions for people and rows of the next lap's pool.
 
     Examples:
 
