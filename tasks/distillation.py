@@ -62,7 +62,7 @@ def replay_feedback(place: Place, served: Students, run: RunRecorder) -> Replaye
     settings, cases = place.settings, place.domain.feedback_cases()
     champion = local_champion(place) or place.lap.load("tuning", TuningReport).adapter
     live = lap_cases(place.lap)
-    texts = [case.text for case in (*cases, *live)]
+    texts = [*(case.text for case in cases), *(case.text for case in live)]
     started = time.monotonic()
     answers = served.student("champion", champion).predict(texts)
     seconds = time.monotonic() - started

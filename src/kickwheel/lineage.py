@@ -54,8 +54,8 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             people = (reviewed,) if reviewed.is_file() else ()
             asked = (*_teacher(settings), *_budget(settings))
             bad = targets_file(settings.home, domain.name)
-            people += (bad,) if bad.is_file() else ()
-            return fingerprint(*common, catalog, settings.seeding, *asked, rows, *files, *people)
+            served = (bad,) if bad.is_file() else ()
+            return fingerprint(*common, catalog, settings.seeding, *asked, rows, *files, *people, *served)
         case "tuning":
             seeds = lap.load("seeding", SeedSet)
             how = (settings.tuning, settings.robust, settings.guard)
