@@ -221,9 +221,6 @@ class DistillationSettings(Group):
     operator_rhythm: Literal["daily", "live"] = Field(
         default="daily", description="daily: labels count from the day (UTC) after they came, T+1; live: at once"
     )
-    ab_rhythm: Literal["daily", "live"] = Field(
-        default="daily", description="Which events the A/B winner is taken from: those up to the last midnight (UTC), or all"
-    )
     temperature: float = Field(default=2.0, gt=0, description="Softens target and student; the loss is scaled by its square")
     teacher_mix: float = Field(default=0.3, ge=0, le=1, description="Share of the teacher's scores in the target")
     hard_label_weight: float = Field(default=0.5, ge=0, le=1, description="Share of the hard-label loss")
