@@ -169,11 +169,39 @@ class ReviewSettings(Group):
 
 
 class ThroughputSettings(Group):
-    """Load steps and the objective that they are held against."""
+    """The lap's short search for the largest rate that holds the objective; for an exact one see docs/throughput.md."""
 
-    rates: tuple[float, ...] = Field(default=(1.0, 2.0, 4.0, 8.0), description="Offered rates, requests/s, one step each")
-    step_s: float = Field(default=10.0, description="Seconds of a step")
-    slo: Slo = Field(default=Slo(), description="p99_ms from the scheduled send time, and error_rate")
+    slo: Slo = Field(default=Slo(), description="Objectives by name: p99_ms from the scheduled send time, error_rate, …")
+    start_rate: float = Field(default=2.0, gt=0, description="First rate of the search, requests/s; then doubled or halved")
+    highest_rate: float = Field(default=1024.0, gt=0, description="Largest rate that is tried")
+    tolerance: float = Field(
+        default=0.05, gt=0, description="The rate that misses is at most this share above the one that held"
+    )
+    max_points: int = Field(default=4, ge=1, description="Load steps of a search at most")
+    min_requests: int = Field(
+        default=16, ge=1, description="Requests of a step at least: the P99 of 100 is the slowest but one"
+    )
+    step_s: float = Field(default=8.0, gt=0, description="Seconds of a step at least")
+    arrivals: Literal["constant", "poisson"] = Field(
+        default="constant", description="Gaps between requests: all alike, or those of independent users"
+    )
+    unloaded_requests: int = Field(
+        default=16,
+        ge=1,
+        description="Requests sent one at a time, for latency and accuracy without load",
+    )
+    burst: int = Field(
+        default=32,
+        ge=0,
+        description="Requests sent all at once before the warm-up (white paper C9); 0: none",
+    )
+    request_limit_s: float = Field(default=30.0, gt=0, description="A request that takes longer is a timeout")
+    scrape_s: float = Field(default=1.0, gt=0, description="Seconds between two looks at the server's own metrics")
+    cores: Literal["auto", "separate", "shared"] = Field(
+        default="auto",
+        description="Server and generator on cores of their own; auto: unless the server computes on few CPU cores",
+    )
+    structured: bool = Field(default=False, description="Ask for replies under the frames' JSON Schema")
 
 
 class FeedbackSettings(Group):

@@ -36,6 +36,7 @@ from schemas.review import Conflict, PairAgreement, ReviewAnswer, ReviewerTally,
 from schemas.seed_versions import PlannedRound, Relabelled, SeedPlan, SeedSetDiff
 from schemas.serving import Routing, ServedVersion
 from schemas.task import Schedule, SlotSpec
+from schemas.throughput import RateRequest
 from schemas.trial import TrialArm, TrialVerdict
 from schemas.tuning import GateCheck
 from schemas.understanding import Health, Problem, ServiceState, UnderstandReply, UnderstandRequest, VersionInService
@@ -396,6 +397,7 @@ def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
         *EVENTS,
         *ENGINE,
         *students(),
+        RateRequest(min_requests=60),
     ):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):

@@ -24,7 +24,7 @@ OBVIOUS = frozenset(
     """
     abandoned accepted_from_teacher ab_note action alpha arm attempts base_licence batch_size bounced case cases
     code_version completion_tokens completion_tokens_per_s correction_rate decision description document domain
-    dropout duration_s engine_settings error_rate errors f1 holds_slo id intent intent_accuracy labels
+    dropout duration_s engine_settings errors f1 holds_slo id intent intent_accuracy labels
     labels_by_source language lap learning_rate line loss max_in_flight measured min_gain mlflow_run_id model name
     not_measured_reason number offered_rate p50 p90 p95 p99 p_value precision prompt_tokens quote r reason reasons
     recall replayed rows schema_version seconds seed sent signals_by_rule slot slot_precision slot_recall source split

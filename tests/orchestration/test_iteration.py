@@ -29,8 +29,12 @@ def home(tmp_path: Path, tiny_base: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
         "SEEDING__PER_ROUND": "6",
         "TUNING__MAX_TOKENS": "2000",
         "DISTILLATION__MAX_TOKENS": "2000",
-        "THROUGHPUT__RATES": "[4, 8]",
+        "THROUGHPUT__START_RATE": "4",
+        "THROUGHPUT__MAX_POINTS": "2",
+        "THROUGHPUT__MIN_REQUESTS": "8",
         "THROUGHPUT__STEP_S": "1",
+        "THROUGHPUT__UNLOADED_REQUESTS": "4",
+        "THROUGHPUT__BURST": "8",
     }.items():
         monkeypatch.setenv(f"KICKWHEEL_{name}", value)
     return tmp_path / "home"

@@ -41,8 +41,12 @@ def test_a_short_lap_is_real_from_end_to_end(tmp_path: Path) -> None:
         "SEEDING__PER_ROUND": "6",
         "TUNING__MAX_TOKENS": "3000",
         "DISTILLATION__MAX_TOKENS": "1500",
-        "THROUGHPUT__RATES": "[1, 2]",
+        "THROUGHPUT__START_RATE": "1",
+        "THROUGHPUT__MAX_POINTS": "2",
+        "THROUGHPUT__MIN_REQUESTS": "4",
         "THROUGHPUT__STEP_S": "4",
+        "THROUGHPUT__UNLOADED_REQUESTS": "4",
+        "THROUGHPUT__BURST": "8",
     }
     environment = {**os.environ, **{f"KICKWHEEL_{name}": value for name, value in settings.items()}}
     environment["PREFECT_HOME"] = str(tmp_path / "prefect")

@@ -18,8 +18,12 @@ from kickwheel.inference.student_prompt import student_messages
 from kickwheel.inference.vllm_adapter import RunningServer, find_server_command, model_server
 from kickwheel.inference.warmup import warm_up
 from kickwheel.settings import ServerSettings
-from kickwheel.throughput.generator_adapter import OpenLoopGenerator
+from kickwheel.throughput.generator_adapter import ProcessGenerator
+from kickwheel.throughput.ports import LoadPlan
+from kickwheel.throughput.request_body import request_body
 from kickwheel.throughput.schedule import constant_schedule
+from kickwheel.throughput.server_metrics import server_figures
+from kickwheel.throughput.watch_adapter import MetricsWatch
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -134,10 +138,19 @@ def test_an_adapter_is_loaded_at_run_time_and_answers_differently(server: Runnin
 
 def test_the_generator_reads_the_real_servers_stream(server: RunningServer) -> None:
     schedule = constant_schedule(2.0, 2.0)
-    generator = OpenLoopGenerator(server.url, output_tokens=8)
-    record = generator.run(server.base_name, ["hello"] * len(schedule), schedule)
+    generator = ProcessGenerator(server.url)
+    watch = MetricsWatch(server.url, every_s=0.5, pid=server.process.pid if server.process else None)
+    watch.start()
+    body = request_body(server.base_name, "hello", max_tokens=64, fixed_tokens=8)
+    record = generator.run(LoadPlan((body,) * len(schedule), schedule))
+    figures = server_figures(watch.stop())
     generator.drain()
     assert [sample.error for sample in record.samples] == [None] * 4
     assert [sample.completion_tokens for sample in record.samples] == [8] * 4
     assert all(sample.first_token is not None and sample.first_token < sample.finished for sample in record.samples)
     assert generator.is_alive()
+    assert figures is not None
+    assert (figures.running_max or 0) >= 1
+    assert (figures.decode_ms or 0) > 0
+    assert (figures.process_memory_mib or 0) > 300
+    assert figures.kv_used_max is not None

@@ -15,14 +15,15 @@ from kickwheel.reporting.wording import number, rate
 from schemas.throughput import LoadPoint, ThroughputReport
 
 _PERCENTILES: Final = (("p99", "-", "o"), ("p95", "--", "s"), ("p50", ":", "^"))
-_COLOURS: Final = {"base": "grey", "adapter": "blue"}
+_COLOURS: Final = {"base": "grey", "adapter": "blue", "merged": "green", "mixed": "orange"}
 _SECONDS: Final = tuple(mantissa * 10.0**power for power in range(-3, 4) for mantissa in (1, 2, 5))
 
 
 def arms_of(throughput: ThroughputReport) -> dict[str, list[LoadPoint]]:
     """Load points of each arm measured, base first, by offered rate."""
     arms: dict[str, list[LoadPoint]] = {}
-    for arm in ("base", "adapter"):
+    names = {point.arm for point in throughput.points}
+    for arm in sorted(names, key=lambda name: (name != "base", name != "adapter", name)):
         points = sorted((point for point in throughput.points if point.arm == arm), key=lambda point: point.offered_rate)
         if points:
             arms[arm] = points
@@ -32,22 +33,24 @@ def arms_of(throughput: ThroughputReport) -> dict[str, list[LoadPoint]]:
 def latency_plot(throughput: ThroughputReport) -> str:
     """P50, P95 and P99 of the end-to-end latency in seconds (log scale), a panel an arm, with the SLO's line."""
     arms = arms_of(throughput)
-    limit = throughput.slo.p99_ms / 1000
+    limit = throughput.slo.p99_ms / 1000 if throughput.slo.p99_ms else None
 
     def paint(figure: Figure) -> None:
         panels = figure.subplots(1, len(arms), sharey=True, sharex=True, squeeze=False)[0]
         for axes, (arm, points) in zip(panels, arms.items(), strict=True):
-            _latency_panel(axes, points, _COLOURS[arm])
-            axes.axhline(limit, color=LIGHT["red"], linewidth=1.2)
+            _latency_panel(axes, points, _COLOURS.get(arm, "blue"))
+            if limit is not None:
+                axes.axhline(limit, color=LIGHT["red"], linewidth=1.2)
             axes.set_title(arm)
             axes.set_xlabel("offered requests a second")
             quiet(axes)
-        panels[0].annotate(
-            f"SLO: P99 {number(limit)} s", (0, limit), (2, 3), xycoords=("axes fraction", "data"),
-            textcoords="offset points", fontsize=8, color=LIGHT["red"],
-        )  # fmt: skip
+        if limit is not None:
+            panels[0].annotate(
+                f"SLO: P99 {number(limit)} s", (0, limit), (2, 3), xycoords=("axes fraction", "data"),
+                textcoords="offset points", fontsize=8, color=LIGHT["red"],
+            )  # fmt: skip
         low, high = panels[0].get_ylim()
-        panels[0].set_ylim(low * 0.85, max(high, limit) * 1.35)
+        panels[0].set_ylim(low * 0.85, max(high, limit or high) * 1.35)
         panels[0].yaxis.set_major_locator(FixedLocator(list(_SECONDS)))
         panels[0].yaxis.set_minor_locator(NullLocator())
         panels[0].yaxis.set_major_formatter(lambda value, _: f"{value:g} s")
@@ -55,7 +58,8 @@ def latency_plot(throughput: ThroughputReport) -> str:
         figure.legend(handles, labels, loc="outside lower left", ncols=3, handlelength=3)
 
     held = ", the ".join(f"{arm} up to {rate(throughput.largest_rate(arm))}" for arm in reversed(arms))
-    title = f"P99 within {number(limit)} s: the {held}".replace("up to none of the steps", "at none of the steps")
+    goal = "SLO held" if limit is None else f"P99 within {number(limit)} s"
+    title = f"{goal}: the {held}".replace("up to none of the steps", "at none of the steps")
     return draw("latency", title, (WIDTH, 3.1), paint)
 
 
@@ -82,7 +86,7 @@ def achieved_plot(throughput: ThroughputReport) -> str:
         most = max(point.offered_rate for points in arms.values() for point in points)
         axes.plot([0, most], [0, most], color=LIGHT["muted"], linewidth=1, ls=(0, (2, 3)), label="keeps up")
         for arm, points in arms.items():
-            colour, marker = _COLOURS[arm], "s" if arm == "base" else "o"
+            colour, marker = _COLOURS.get(arm, "blue"), "s" if arm == "base" else "o"
             rates = [(point.offered_rate, point.achieved_rate) for point in points]
             axes.plot(*zip(*rates, strict=True), color=LIGHT[colour], marker=marker, label=arm)
             void = [(point.offered_rate, point.achieved_rate) for point in points if point.void]

@@ -11,6 +11,7 @@ import random
 from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
+from kickwheel.testing.sample_load import sample_throughput
 from schemas.base import DataRef, FolderRef
 from schemas.feedback import BusinessMetrics, DistillationReport
 from schemas.frame import OUT_OF_SCOPE
@@ -20,7 +21,7 @@ from schemas.seed_checks import AuditFigure, DuplicateRow, LabelSuspect, LeakedR
 from schemas.seeding import CoverageCell, SeedingRound, SeedSet, TeacherContribution, TeacherSpend
 from schemas.synthesis import SynthesisOrder, SynthesisReport
 from schemas.task import Proposal, Rejection, Schedule, SlotSpec, SourceQuote, TaskCatalog, TaskSchema
-from schemas.throughput import LoadPoint, Percentiles, ThroughputReport
+from schemas.throughput import ThroughputReport
 from schemas.tuning import AdapterArtifact, GateVerdict, LoraPlan, LossPoint, TuningReport
 
 _INTENTS: Final = {
@@ -54,7 +55,7 @@ def sample_report() -> LapReport:
         intent=sample_catalog(),
         seeding=_seeding(rng),
         tuning=_tuning(rng),
-        throughput=_throughput(),
+        throughput=sample_throughput(),
         distillation=_distillation(),
     )
 
@@ -285,45 +286,6 @@ def sample_adapter(name: str, *, parent: str | None) -> AdapterArtifact:
         train_sha256=_SHA,
         plan=LoraPlan(),
         parent=parent,
-    )
-
-
-def _throughput() -> ThroughputReport:
-    steps = {
-        "base": ((1, 1.0, 412, 690, 811), (2, 2.0, 455, 801, 1004), (4, 3.98, 604, 1320, 1711), (8, 7.7, 1190, 2810, 3620)),
-        "adapter": (
-            (1, 1.0, 498, 804, 960),
-            (2, 1.99, 590, 1105, 1402),
-            (4, 3.9, 1010, 2650, 3480),
-            (8, 5.8, 4120, 7600, 8150),
-        ),
-    }
-    points = tuple(
-        LoadPoint(
-            arm="base" if arm == "base" else "adapter",
-            offered_rate=offered,
-            achieved_rate=achieved,
-            duration_s=10.0,
-            sent=int(10 * offered),
-            succeeded=int(10 * offered),
-            ttft_ms=Percentiles(p50=p50 / 5, p90=p95 / 5, p95=p95 / 5, p99=p99 / 4),
-            latency_ms=Percentiles(p50=p50, p90=(p50 + p95) / 2, p95=p95, p99=p99),
-            send_delay_p99_ms=6.0,
-            max_in_flight=int(2 + offered * p50 / 500),
-            goodput=achieved if p99 <= 5000 else achieved * 0.52,
-            completion_tokens_per_s=achieved * 19,
-            holds_slo=p99 <= 5000,
-        )
-        for arm, rows in steps.items()
-        for offered, achieved, p50, p95, p99 in rows
-    )
-    return ThroughputReport(
-        measured=True,
-        server="vLLM 0.32.0, CPU",
-        engine_settings={"dtype": "bfloat16", "max_num_seqs": "64", "max_lora_rank": "16"},
-        startup_s=27.4,
-        warmup_s=14.9,
-        points=points,
     )
 
 

@@ -1,201 +1,169 @@
-"""Open-loop load over streaming chat completions.
-
-aiohttp and not the ``openai`` client: the generator shares two cores with the server that it measures, and the client
-builds a checked object of every token's event. Here an event costs a look at its bytes; only the event with the first
-text and the last one, with the server's own token count, are parsed.
-"""
+"""The load generator as the rest of the program sees it: starts a client process a step, reads what it recorded."""
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import json
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
 
-import aiohttp
+import httpx2
 
+from kickwheel.errors import StageFailed
 from kickwheel.inference.openai_adapter import is_local
-from kickwheel.inference.student_prompt import as_openai, student_messages
-from kickwheel.throughput.ports import Sample, StepRecord
+from kickwheel.throughput.ports import Instant, LoadPlan, Sample, StepRecord
+from kickwheel.throughput.server_metrics import RUNNING, WAITING, parse_metrics
 
-_LEAD_S = 0.05
-"""From now to the step's begin: time to have everything ready."""
+_GRACE_S = 60.0
+"""Beyond schedule and time limit: start, decoding, a machine that is busy. A client that is not done then is ended."""
 
 
-class OpenLoopGenerator:
-    """A :class:`~kickwheel.throughput.ports.LoadGenerator` over HTTP, with the student's own prompt.
+class ProcessGenerator:
+    """A :class:`~kickwheel.throughput.ports.LoadGenerator` over HTTP, each step in a process of its own.
 
     Args:
-        base_url: including ``/v1``.
-        output_tokens: what every reply is made to have (vLLM's ``ignore_eos``), so that both arms do the same work.
-            0: replies end where they end, at ``max_tokens`` at the latest.
+        base_url: including ``/v1``. It is reached directly, never through a proxy: the proxy's latency would be measured too.
         request_limit_s: a request that is not done this long after it was sent is a ``timeout``.
         drain_limit_s: longest wait for the server to become idle between steps.
+        cores: CPU cores that the client process may use; empty: all.
+        api_key: sent as a bearer token; empty: none.
     """
 
     def __init__(
         self,
         base_url: str,
         *,
-        output_tokens: int = 0,
-        max_tokens: int = 64,
         request_limit_s: float = 30.0,
         drain_limit_s: float = 10.0,
+        cores: Sequence[int] = (),
+        api_key: str = "",
     ):
         self._base_url = base_url.rstrip("/")
         self._root = self._base_url.removesuffix("/v1")
-        self._through_proxy = not is_local(base_url)
-        self._fixed = output_tokens
-        self._max_tokens = output_tokens or max_tokens
         self._limit_s = request_limit_s
         self._drain_limit_s = drain_limit_s
+        self._cores = list(cores)
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._trust_env = not is_local(base_url)
 
-    def run(self, model: str, texts: Sequence[str], schedule: Sequence[float]) -> StepRecord:
-        """Send ``texts[i]`` at ``schedule[i]`` seconds; returns ``request_limit_s`` after the last one at the latest."""
-        bodies = [self._body(model, text) for text in texts]
-        return asyncio.run(self._run(bodies, schedule))
+    def run(self, plan: LoadPlan) -> StepRecord:
+        """Send every request when it is due, whatever became of the earlier ones.
+
+        Open loop: ends ``request_limit_s`` after the last one at the latest. Whatever ends this process ends the client.
+
+        Raises:
+            StageFailed: the client process did not give a record.
+        """
+        header = {
+            "url": f"{self._base_url}/chat/completions",
+            "headers": self._headers,
+            "request_limit_s": self._limit_s,
+            "schedule": plan.schedule,
+            "concurrency": plan.concurrency,
+            "stop": (plan.stop.limit_s, plan.stop.allowed) if plan.stop else None,
+            "cores": self._cores,
+            "sizes": [len(body) for body in plan.bodies],
+        }
+        longest = (plan.schedule[-1] if plan.schedule else self._limit_s * len(plan.bodies) / plan.concurrency) + self._limit_s
+        return _record(_carry_out(json.dumps(header).encode(), plan.bodies, longest + _GRACE_S))
 
     def drain(self) -> None:
         """Wait until the server says that it has no request left (vLLM's ``/metrics``), for ``drain_limit_s`` at most."""
-        asyncio.run(self._drain())
+        wait = threading.Event()
+        for _ in range(max(1, round(self._drain_limit_s / 0.2))):
+            page = self._get("/metrics")
+            values = parse_metrics(page) if page is not None else {}
+            if not values.get(RUNNING, 0.0) and not values.get(WAITING, 0.0):
+                return
+            wait.wait(0.2)
 
     def is_alive(self) -> bool:
         """Whether the server's ``/health`` answers."""
-        return asyncio.run(self._get("/health")) is not None
+        return self._get("/health") is not None
 
-    def _body(self, model: str, text: str) -> bytes:
-        fields: dict[str, Any] = {
-            "model": model,
-            "messages": as_openai(student_messages(text)),
-            "max_tokens": self._max_tokens,
-            "temperature": 0.0,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        if self._fixed:
-            fields["ignore_eos"] = True
-        return json.dumps(fields, ensure_ascii=False).encode()
-
-    async def _run(self, bodies: Sequence[bytes], schedule: Sequence[float]) -> StepRecord:
-        connector = aiohttp.TCPConnector(limit=0)
-        timeout = aiohttp.ClientTimeout(total=None)
-        headers = {"Content-Type": "application/json"}
-        async with aiohttp.ClientSession(
-            connector=connector, timeout=timeout, headers=headers, trust_env=self._through_proxy
-        ) as session:
-            step = _Step(session, f"{self._base_url}/chat/completions", self._limit_s, time.monotonic() + _LEAD_S)
-            tasks: list[asyncio.Task[Sample]] = []
-            for body, scheduled in zip(bodies, schedule, strict=True):
-                await asyncio.sleep(max(0.0, scheduled - step.now()))
-                tasks.append(asyncio.create_task(step.send(body, scheduled)))
-            samples = await asyncio.gather(*tasks)
-        return StepRecord(tuple(samples), step.max_in_flight)
-
-    async def _drain(self) -> None:
-        deadline = time.monotonic() + self._drain_limit_s
-        while time.monotonic() < deadline:
-            metrics = await self._get("/metrics")
-            if metrics is None or not _requests_left(metrics):
-                return
-            await asyncio.sleep(0.2)
-
-    async def _get(self, path: str) -> str | None:
+    def _get(self, path: str) -> str | None:
         """Body of a page of the server; None where it is not there."""
         try:
-            async with (
-                aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5), trust_env=self._through_proxy) as session,
-                session.get(f"{self._root}{path}") as answer,
-            ):
-                return await answer.text() if answer.status == 200 else None
-        except (aiohttp.ClientError, TimeoutError, OSError):
+            answer = httpx2.get(f"{self._root}{path}", headers=self._headers, timeout=5.0, trust_env=self._trust_env)
+        except httpx2.HTTPError:
             return None
+        return answer.text if answer.status_code == 200 else None
 
 
-@dataclass
-class _Step:
-    """One step while it runs. ``begin`` is the time of its zero, on the monotonic clock."""
-
-    session: aiohttp.ClientSession
-    url: str
-    limit_s: float
-    begin: float
-    in_flight: int = 0
-    max_in_flight: int = 0
-
-    def now(self) -> float:
-        return time.monotonic() - self.begin
-
-    async def send(self, body: bytes, scheduled: float) -> Sample:
-        sent = self.now()
-        self.in_flight += 1
-        self.max_in_flight = max(self.max_in_flight, self.in_flight)
-        stream = _Stream()
-        error: str | None
-        try:
-            async with asyncio.timeout(self.limit_s), self.session.post(self.url, data=body) as answer:
-                if answer.status == 200:
-                    async for line in answer.content:
-                        stream.take(line, self.now)
-                    error = stream.error()
-                else:
-                    error = f"http_{answer.status}"
-        except TimeoutError:
-            error = "timeout"
-        except aiohttp.ClientPayloadError:
-            error = "incomplete"
-        except (aiohttp.ClientError, OSError):
-            error = "connection"
-        except ValueError:  # an event that is no JSON
-            error = "stream_error"
-        finally:
-            self.in_flight -= 1
-        tokens = 0 if error else stream.completion_tokens()
-        return Sample(scheduled, sent, self.now(), stream.first_token, tokens, error)
-
-
-@dataclass
-class _Stream:
-    """The server-sent events of one reply."""
-
-    first_token: float | None = None
-    last: bytes = b""
-    done: bool = False
-    failed: bool = False
-
-    def take(self, line: bytes, now: Callable[[], float]) -> None:
-        if not line.startswith(b"data:"):
-            return
-        data = line[5:].strip()
-        if data == b"[DONE]":
-            self.done = True
-            return
-        self.last = data
-        if data.startswith(b'{"error"'):
-            self.failed = True
-        elif self.first_token is None and _has_text(data):
-            self.first_token = now()
-
-    def error(self) -> str | None:
-        if self.failed:
-            return "stream_error"
-        return None if self.done else "incomplete"
-
-    def completion_tokens(self) -> int:
-        """The server's own count, from the last event."""
-        usage = json.loads(self.last).get("usage") if self.last else None
-        return int(usage["completion_tokens"]) if usage else 0
-
-
-def _has_text(data: bytes) -> bool:
-    choices = json.loads(data).get("choices") or []
-    return any(choice.get("delta", {}).get("content") for choice in choices)
-
-
-def _requests_left(metrics: str) -> bool:
-    gauges = ("vllm:num_requests_running", "vllm:num_requests_waiting")
-    lines = (
-        line for line in metrics.splitlines() if line.startswith(gauges) and not line.startswith("vllm:num_requests_waiting_")
+def _carry_out(header: bytes, bodies: Sequence[bytes], limit_s: float) -> bytes:
+    """The client's record, as JSON. It is ended with this call, whatever happens."""
+    source = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(part for part in (source, os.environ.get("PYTHONPATH", "")) if part)
+    client = subprocess.Popen(
+        [sys.executable, "-m", "kickwheel.throughput.client_adapter"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
     )
-    return any(float(line.rsplit(" ", 1)[1]) > 0 for line in lines)
+    assert client.stdin is not None and client.stdout is not None and client.stderr is not None  # noqa: S101, PT018
+    timer = threading.Timer(limit_s, client.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            client.stdin.write(b"%010d" % len(header) + header + b"".join(bodies))
+            client.stdin.flush()
+        record = client.stdout.read()  # standard input stays open meanwhile: its end is the client's end
+        said = client.stderr.read().decode(errors="replace").strip()
+    finally:
+        timer.cancel()
+        client.kill()
+        client.wait()
+        for stream in (client.stdin, client.stdout, client.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+    if not record:
+        why = said[-2000:] or f"it was not done after {limit_s:.0f} s"
+        raise StageFailed(f"the load generator's process ended without a record: {why}")
+    return record
+
+
+def _record(data: bytes) -> StepRecord:
+    record = json.loads(data)
+    samples = sorted(record["samples"], key=lambda sample: sample[0])
+    return StepRecord(
+        samples=tuple(_sample(*sample) for sample in samples),
+        max_in_flight=record["max_in_flight"],
+        begin=record["begin"],
+        stopped_early=record["stopped_early"],
+        cpu=record["cpu"],
+        timeline=tuple(Instant(*instant) for instant in record["timeline"]),
+    )
+
+
+def _sample(
+    scheduled: float,
+    sent: float,
+    ended: float,
+    first: float | None,
+    last: float | None,
+    tokens: int,
+    prompt_tokens: int,
+    error: str | None,
+    text: str,
+    reason: str,
+    gaps: list[float],
+) -> Sample:
+    return Sample(
+        scheduled=scheduled,
+        sent=sent,
+        finished=ended,
+        first_token=first,
+        completion_tokens=tokens,
+        error=error,
+        last_token=last,
+        gaps=tuple(gaps),
+        prompt_tokens=prompt_tokens,
+        text=text,
+        finish_reason=reason,
+    )

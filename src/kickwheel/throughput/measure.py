@@ -1,119 +1,103 @@
-"""The measurement: base and adapter under the same load steps, in alternating order."""
+"""The measurement of a stage: an arm's largest rate, other arms under the same load in alternating order."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from dataclasses import dataclass, field
 
-from kickwheel.errors import KickwheelError
-from kickwheel.inference.batch import complete_many
-from kickwheel.inference.ports import ChatClient, ChatRequest
-from kickwheel.inference.student_prompt import student_messages
-from kickwheel.settings import ThroughputSettings
-from kickwheel.throughput.ports import LoadGenerator, StepRecord
-from kickwheel.throughput.schedule import choose_texts, constant_schedule
-from kickwheel.throughput.slo import holds_slo, is_void
-from kickwheel.throughput.statistics import percentile, percentiles_ms
-from schemas.throughput import LoadPoint, Slo, ThroughputReport
+from kickwheel.throughput.bench import Arm, Bench
+from kickwheel.throughput.search import largest_rate
+from schemas.throughput import Burst, LoadPoint, RateSearch, ThroughputReport
 
-Arm = Literal["base", "adapter"]
+
+@dataclass
+class Measurement:
+    """What was measured so far."""
+
+    points: list[LoadPoint] = field(default_factory=list)
+    unloaded: list[LoadPoint] = field(default_factory=list)
+    search: RateSearch | None = None
+    died: str = ""
 
 
 def measure(
-    generator: LoadGenerator,
-    models: Mapping[Arm, str],
-    texts: Sequence[str],
-    settings: ThroughputSettings,
+    bench: Bench,
+    arm: Arm,
+    beside: Sequence[Arm] = (),
     *,
-    seed: int,
     server: str = "",
     engine_settings: Mapping[str, str] | None = None,
     startup_s: float | None = None,
     warmup_s: float | None = None,
+    burst: Burst | None = None,
+    cores: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> ThroughputReport:
-    """Step through ``settings.rates``; at each rate both arms get the same texts at the same times.
+    """Search the largest rate of ``arm``; at each of its rates ``beside`` get the same rows at the same times.
 
-    The order of the arms alternates (base, adapter, adapter, base …), so that a machine that grows slower or warmer does
-    not favour one. A server that dies ends the measurement: the report says so and keeps the points there are.
+    The order of the arms turns from rate to rate, so that a machine that grows slower or warmer does not favour one. A server
+    that dies ends the measurement: the report says so and keeps the points there are.
 
     Args:
-        models: served name of each arm.
-        texts: real utterances; the seed decides their order.
-        server, engine_settings, startup_s, warmup_s: passed on into the report.
+        beside: arms without lengths of their own are made to write as much as the arm's replies have on average. An untuned
+            base writes on up to the limit: the comparison would be one of lengths, not of weights.
+        server, engine_settings, startup_s, warmup_s, burst, cores: passed on into the report.
+        progress: called with steps done and most steps.
     """
-    points: list[LoadPoint] = []
-    reason: str | None = None
-    steps = [(rate, arm) for number, rate in enumerate(settings.rates) for arm in _order(number)]
-    for done, (rate, arm) in enumerate(steps):
-        schedule = constant_schedule(rate, settings.step_s)
-        record = generator.run(models[arm], choose_texts(texts, len(schedule), seed), schedule)
-        points.append(load_point(record, arm=arm, rate=rate, slo=settings.slo))
-        generator.drain()
-        if not generator.is_alive():
-            reason = f"the model server died at {rate:g} requests/s ({arm})"
-            break
+    settings = bench.settings
+    so_far = Measurement()
+    arms = (arm, *beside)
+    most = settings.max_points
+
+    def told(done: int) -> None:
         if progress is not None:
-            progress(done + 1, len(steps))
+            progress(min(done, most), most)
+
+    def at_rate(rate: float) -> LoadPoint:
+        turn = len(so_far.points) // len(arms)
+        order = arms if turn % 2 == 0 else tuple(reversed(arms))
+        mine: LoadPoint | None = None
+        for one in order:
+            point = bench.at_rate(one, rate)
+            so_far.points.append(point)
+            if one is arm:
+                mine = point
+            if point.server_died:
+                so_far.died = f"the model server died at {rate:.4g} requests/s ({one.name})"
+                return point
+        told(len(so_far.points) // len(arms))
+        assert mine is not None  # noqa: S101
+        return mine
+
+    unloaded = bench.without_load(arm)
+    so_far.unloaded.append(unloaded)
+    if unloaded.server_died:
+        so_far.died = f"the model server died before there was any load ({arm.name})"
+    for one in beside:
+        one.fixed_tokens = one.fixed_tokens or arm.reply_tokens
+    search = largest_rate(
+        at_rate,
+        settings.slo,
+        start=settings.start_rate,
+        tolerance=settings.tolerance,
+        highest=settings.highest_rate,
+        lowest=min(0.05, settings.start_rate),
+        max_points=settings.max_points,
+        unloaded=unloaded,
+        arm=arm.name,
+    )
+    told(most)
     return ThroughputReport(
-        measured=reason is None,
-        not_measured_reason=reason,
+        measured=not so_far.died,
+        not_measured_reason=so_far.died or None,
         server=server,
         engine_settings=dict(engine_settings or {}),
         startup_s=startup_s,
         warmup_s=warmup_s,
         slo=settings.slo,
-        points=tuple(points),
+        points=tuple(so_far.points),
+        unloaded=tuple(so_far.unloaded),
+        searches=(search,),
+        burst=burst,
+        cores=cores,
     )
-
-
-def load_point(record: StepRecord, *, arm: Arm, rate: float, slo: Slo) -> LoadPoint:
-    """The figures of one step. Failed requests are counted by kind and never enter a latency."""
-    replies = [sample for sample in record.samples if sample.error is None]
-    begin = min(sample.scheduled for sample in record.samples)
-    elapsed = max(sample.finished for sample in replies or record.samples) - begin
-    latency = percentiles_ms([sample.latency for sample in replies])
-    delay_ms = 1000 * (percentile([sample.sent - sample.scheduled for sample in record.samples], 0.99) or 0.0)
-    within = sum(1000 * sample.latency <= slo.p99_ms for sample in replies)
-    return LoadPoint(
-        arm=arm,
-        offered_rate=rate,
-        achieved_rate=_per_second(len(replies), elapsed),
-        duration_s=elapsed,
-        sent=len(record.samples),
-        succeeded=len(replies),
-        errors=dict(Counter(sample.error for sample in record.samples if sample.error is not None)),
-        ttft_ms=percentiles_ms([s.first_token - s.scheduled for s in replies if s.first_token is not None]),
-        latency_ms=latency,
-        send_delay_p99_ms=delay_ms,
-        max_in_flight=record.max_in_flight,
-        goodput=_per_second(within, elapsed),
-        completion_tokens_per_s=_per_second(sum(sample.completion_tokens for sample in replies), elapsed),
-        holds_slo=holds_slo(slo, sent=len(record.samples), succeeded=len(replies), latency_ms=latency),
-        void=is_void(send_delay_p99_ms=delay_ms, latency_ms=latency),
-    )
-
-
-def typical_output_tokens(client: ChatClient, texts: Sequence[str], *, max_tokens: int, max_concurrency: int = 8) -> int:
-    """Mean length of the student's own replies, rounded: the output length at which both arms are loaded.
-
-    Left to itself the untuned base writes on up to the limit, and the comparison would be one of lengths, not of weights.
-
-    Raises:
-        ServiceError: no text was answered.
-    """
-    requests = [ChatRequest(messages=student_messages(text), max_tokens=max_tokens) for text in texts]
-    outcomes = complete_many(client, requests, max_concurrency=max_concurrency)
-    lengths = [outcome.completion_tokens for outcome in outcomes if not isinstance(outcome, KickwheelError)]
-    if not lengths:
-        raise next(outcome for outcome in outcomes if isinstance(outcome, KickwheelError))
-    return max(1, round(sum(lengths) / len(lengths)))
-
-
-def _order(number: int) -> tuple[Arm, Arm]:
-    return ("base", "adapter") if number % 2 == 0 else ("adapter", "base")
-
-
-def _per_second(count: int, seconds: float) -> float:
-    return count / seconds if seconds > 0 else 0.0
