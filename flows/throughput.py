@@ -1,13 +1,14 @@
-"""Stage 4: the adapter on a real server, under load."""
+"""Stage 4: the adapter on a real server, under load; and the exact search that a person asks for."""
 
 from __future__ import annotations
 
 from prefect import flow
 
-from schemas.throughput import ThroughputReport
+from schemas.throughput import RateRequest, ThroughputReport
 from schemas.tuning import TuningReport
 from tasks import policies
-from tasks.recording import finish, finished, recorded_stage
+from tasks.rate_search import place_for, search_rate
+from tasks.recording import finish, finished, publish_load, recorded_stage
 from tasks.throughput import load_test
 from tasks.wiring import place_of
 
@@ -20,4 +21,17 @@ def throughput(domain: str = "examples/dataops", lap: int = 0) -> ThroughputRepo
         return report
     with recorded_stage(place, "throughput") as run:
         adapter = place.lap.load("tuning", TuningReport).adapter
-        return finish(place, "throughput", load_test(place, adapter), run)
+        report = load_test(place, adapter)
+        publish_load(place, run, report)
+        return finish(place, "throughput", report, run)
+
+
+@flow(name="largest-rate", flow_run_name="largest-rate-{domain}", **policies.STAGE)
+def largest_rate(domain: str = "examples/dataops", request: RateRequest = RateRequest()) -> ThroughputReport:  # noqa: B008
+    """Search the largest rate that holds an SLO.
+
+    Args:
+        domain: The domain's folder.
+        request: The objective, the server and the model, and how exact the answer is to be.
+    """
+    return search_rate(place_for(domain, request), request)

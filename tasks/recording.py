@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from prefect.artifacts import create_link_artifact, create_markdown_artifact
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
 from pydantic import BaseModel
@@ -18,9 +18,12 @@ from pydantic import BaseModel
 from kickwheel import __version__
 from kickwheel.attempts import Attempt, log_attempt
 from kickwheel.lineage import stage_inputs
+from kickwheel.reporting.load_report import load_plots_of, load_rows
+from kickwheel.tracking.burst_baseline_adapter import SERVER_TAG
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.tracking.stage_values import stage_curves, stage_values
 from schemas.lap import Stage
+from schemas.throughput import ThroughputReport
 from tasks.wiring import Place, tracker
 
 Result = TypeVar("Result", bound=BaseModel)
@@ -70,6 +73,41 @@ def finish(place: Place, stage: Stage, result: Result, run: RunRecorder) -> Resu
     run.artifact(place.lap.stage(stage) / "result.json")
     get_run_logger().info("%s: finished", stage)
     return result
+
+
+@contextmanager
+def recorded_load(place: Place, title: str) -> Iterator[RunRecorder]:
+    """An MLflow run of its own around a load test that belongs to no lap."""
+    tags = {name: value for name, value in run_tags(place).items() if name != "kickwheel.lap"}
+    with tracker(place).alone("largest-rate", {**tags, "mlflow.note.content": title}) as run:
+        _link_to_mlflow(run)
+        yield run
+
+
+def publish_load(place: Place, run: RunRecorder, report: ThroughputReport, folder: Path | None = None) -> None:
+    """A load test where people look: its table and plots in MLflow, its table in Prefect.
+
+    Args:
+        folder: of a test outside laps, whose figures and files are logged too; in a lap its stage does that.
+    """
+    for arm in [search.arm for search in report.searches][:1]:
+        run.tag(SERVER_TAG, f"{report.server}, {arm}")
+    rows = load_rows(report)
+    if rows:
+        run.table(rows, "load_points")
+        said = report.searches[0].why if report.searches else "load steps"
+        create_table_artifact(rows, key=f"load-{_artifact_key(place.domain.name)}", description=said)
+    for alarm in report.burst.alarms if report.burst else ():
+        get_run_logger().warning("against the version before: %s", alarm)
+    if folder is not None:
+        run.metrics(stage_values(report))
+        run.series(stage_curves(report))
+        for name in ("plots", "report.html", "report.json"):
+            if (folder / name).exists():
+                run.artifact(folder / name, "plots" if name == "plots" else None)
+    else:
+        for name, svg in load_plots_of(report).items():
+            run.text(svg, f"plots/{name}.svg")
 
 
 def publish_summary(domain: str, markdown: str) -> None:

@@ -67,8 +67,8 @@ def load_test(place: Place, adapter: AdapterArtifact) -> ThroughputReport:
 
 
 @contextmanager
-def served(place: Place, settings: ThroughputSettings) -> Iterator[tuple[RunningServer, CorePlan]]:
-    """The server, and what was done about the cores."""
+def served(place: Place, settings: ThroughputSettings, log: Path | None = None) -> Iterator[tuple[RunningServer, CorePlan]]:
+    """The server, and what was done about the cores. log: of a server outside a lap."""
     url = place.settings.server.url
     plan = plan_cores(
         settings.cores,
@@ -79,7 +79,7 @@ def served(place: Place, settings: ThroughputSettings) -> Iterator[tuple[Running
     )
     with ExitStack() as serving:
         with only_on(plan.server):  # the server inherits the cores of this thread
-            server = serving.enter_context(running_server(place, "throughput"))
+            server = serving.enter_context(running_server(place, "throughput", log))
         yield server, plan
 
 

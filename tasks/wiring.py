@@ -167,22 +167,23 @@ def one_server(place: Place) -> Iterator[None]:
 
 
 @contextmanager
-def running_server(place: Place, stage: Stage) -> Iterator[RunningServer]:
-    """The model server for a stage, holding the GPU slot. Its log lies beside the result of the stage that started it."""
+def running_server(place: Place, stage: Stage, log: Path | None = None) -> Iterator[RunningServer]:
+    """The model server for a stage, holding the GPU slot. Its log lies beside the result of the stage that started it, or in
+    ``log`` where that is given."""
     shared = _shared.get()
     if shared is None:
-        with _started_server(place, stage) as server:
+        with _started_server(place, stage, log) as server:
             yield server
         return
     if shared.server is None or not shared.server.is_healthy():
         shared.serving.close()
-        shared.server = shared.serving.enter_context(_started_server(place, stage))
+        shared.server = shared.serving.enter_context(_started_server(place, stage, log))
     yield shared.server
 
 
 @contextmanager
-def _started_server(place: Place, stage: Stage) -> Iterator[RunningServer]:
-    log = place.lap.stage(stage) / "vllm.log"
+def _started_server(place: Place, stage: Stage, log: Path | None) -> Iterator[RunningServer]:
+    log = log or place.lap.stage(stage) / "vllm.log"
     base = base_model(place).path
     with place.gpu_slot(), model_server(place.settings.server, base_path=base, log=log, enable_lora=True) as server:
         get_run_logger().info("model server %s at %s, ready after %.0f s", server.version, server.url, server.startup_s or 0)

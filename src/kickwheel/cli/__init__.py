@@ -21,6 +21,7 @@ from kickwheel.cli import (
     serve,
     serve_model,
     settings,
+    throughput,
     tune,
     up,
 )
@@ -42,6 +43,7 @@ app.command("serve-model")(serve_model.command)
 app.command("serve")(serve.command)
 app.command("init")(init.command)
 app.command("check")(check.command)
+app.command("throughput")(throughput.command)
 app.command("doctor")(doctor.command)
 app.command("settings")(settings.command)
 app.add_typer(feedback.app, name="feedback")

@@ -14,6 +14,7 @@ from kickwheel.errors import InputError
 from schemas.execution import ExecutionResult
 from schemas.lap import LapReport, Stage
 from schemas.student import StudentKind, StudentReport
+from schemas.throughput import RateRequest, ThroughputReport
 from schemas.tuning import Method
 
 
@@ -39,6 +40,14 @@ def run_task(domain: str, task: str) -> ExecutionResult:
     from flows.execution import execute
 
     return cast(ExecutionResult, execute(domain=domain, task=task))
+
+
+def find_largest_rate(domain: str, request: RateRequest) -> ThroughputReport:
+    """Search the largest rate here, as a flow run."""
+    from flows.throughput import largest_rate
+
+    signal.signal(signal.SIGTERM, _terminate)
+    return largest_rate(domain=domain, request=request)
 
 
 def wait_for_review(domain: str, lap: int) -> FollowedRun:

@@ -12,6 +12,7 @@ from kickwheel.reporting import wording
 from kickwheel.reporting.palette import css_variables
 from kickwheel.reporting.standing import gate_tone, quality_lines, verdict_tone
 from kickwheel.reporting.svg import inline
+from kickwheel.throughput.slo import describe
 from schemas.lap import STAGES, LapReport
 
 
@@ -23,7 +24,7 @@ def render_page(report: LapReport, plots: Mapping[str, str]) -> str:
         plots: standalone SVG documents by name, as ``plots.plots_of`` gives them.
     """
     students = report.tuning.evaluations if report.tuning else ()
-    return _environment().get_template("report.html.j2").render(
+    return page_environment().get_template("report.html.j2").render(
         report=report,
         stages=STAGES,
         plots={name: Markup(inline(svg)) for name, svg in plots.items()},  # noqa: S704 (ours; texts in it are escaped)
@@ -35,11 +36,13 @@ def render_page(report: LapReport, plots: Mapping[str, str]) -> str:
         gate_tone=gate_tone(report),
         total_seconds=sum(time.seconds for time in report.stages),
         not_measured=wording.not_measured(report),
+        slo=describe(report.throughput.slo) if report.throughput else "",
     )  # fmt: skip
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Templates and filters of all pages."""
     environment = Environment(
         loader=PackageLoader("kickwheel.reporting", "templates"),
         autoescape=True,

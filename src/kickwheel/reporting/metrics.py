@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kickwheel.reporting.standing import eval_lines
 from schemas.lap import LapReport
+from schemas.throughput import ThroughputReport
 
 _PREFIXES = {"tuned": "eval", "base_zero_shot": "base"}
 
@@ -21,6 +22,29 @@ def flat_metrics(report: LapReport) -> dict[str, float]:
     return {
         name: float(value) for group in groups for name, value in group(report) if value is not None and math.isfinite(value)
     }
+
+
+def load_figures(throughput: ThroughputReport) -> dict[str, float | None]:
+    """The searched arm's figures at its largest rate and without load, and the burst: what laps are compared by."""
+    found: dict[str, float | None] = {}
+    for search in throughput.searches[:1]:
+        at = [p for p in throughput.points if p.arm == search.arm and p.offered_rate == search.largest_rate and p.holds_slo]
+        found["unloaded_p99_ms"] = search.unloaded_p99_ms
+        for point in at[:1]:
+            found |= {
+                "p50_ms": point.latency_ms.p50,
+                "p99_ms": point.latency_ms.p99,
+                "ttft_p99_ms": point.ttft_ms.p99,
+                "tpot_p50_ms": point.tpot_ms.p50,
+                "goodput": point.goodput,
+                "tokens_per_s": point.completion_tokens_per_s,
+                "joint_accuracy": point.accuracy.loaded if point.accuracy else None,
+                "joint_accuracy_ratio": point.accuracy.ratio if point.accuracy else None,
+            }
+    if burst := throughput.burst:
+        found |= {"burst_p95_ms": burst.point.latency_ms.p95, "burst_p99_ms": burst.point.latency_ms.p99}
+        found["burst_alarms"] = len(burst.alarms)
+    return found
 
 
 Named = Iterator[tuple[str, float | None]]
@@ -60,6 +84,7 @@ def _throughput(report: LapReport) -> Named:
     if throughput := report.throughput:
         for arm in sorted({point.arm for point in throughput.points}):
             yield f"throughput/largest_rate_{arm}", throughput.largest_rate(arm)
+        yield from ((f"throughput/{name}", value) for name, value in load_figures(throughput).items())
         yield "throughput/startup_s", throughput.startup_s
         yield "throughput/warmup_s", throughput.warmup_s
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kickwheel.reporting.learning_plots import learning_curve, loss_curve
-from kickwheel.reporting.load_plots import achieved_plot, latency_plot
+from kickwheel.reporting.load_report import load_plots_of
 from kickwheel.reporting.matrix_plots import confusion_matrix, coverage_heat_map
 from schemas.lap import LapReport
 
@@ -20,8 +20,7 @@ def plots_of(report: LapReport) -> dict[str, str]:
     if report.tuning and report.tuning.evaluation("tuned").confusion:
         plots["confusion"] = confusion_matrix(report.tuning.evaluation("tuned"))
     if report.throughput and report.throughput.measured and report.throughput.points:
-        plots["latency"] = latency_plot(report.throughput)
-        plots["achieved"] = achieved_plot(report.throughput)
+        plots |= load_plots_of(report.throughput)
     if report.distillation and report.distillation.losses:
         plots["distillation_loss"] = loss_curve(report.distillation.losses, name="distillation-loss", training="Distillation")
     return plots

@@ -61,6 +61,15 @@ class RunRecorder:
         log = self.client.log_artifacts if path.is_dir() else self.client.log_artifact
         log(self.run_id, str(path), folder)
 
+    def text(self, text: str, name: str) -> None:
+        """Attach a text as a file."""
+        self.client.log_text(self.run_id, text, name)
+
+    def table(self, rows: Sequence[Mapping[str, object]], name: str) -> None:
+        """Log rows of the same columns as a table, which the UI compares across runs."""
+        columns = {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
+        self.client.log_table(self.run_id, data=columns, artifact_file=f"{name}.json")
+
     def prompt(self, name: str, messages: Sequence[Mapping[str, str]]) -> str:
         """Link a chat prompt to the run: the registry's newest version if it says the same, else a new one. Returns which."""
         template = [dict(message) for message in messages]
@@ -123,6 +132,14 @@ class LapTracker:
         recorder = RunRecorder(self.client, run_id)
         # The fluent run is entered for its system-metrics monitor; it calls a killed run FAILED, so ours is the outer end.
         with _truthful_end(recorder), mlflow.start_run(run_id=run_id, nested=True, log_system_metrics=True):
+            yield recorder
+
+    @contextmanager
+    def alone(self, name: str, tags: Mapping[str, str]) -> Iterator[RunRecorder]:
+        """A run that belongs to no lap, with system metrics."""
+        run_id = self.client.create_run(self.experiment_id, run_name=name, tags={**_owner(), **tags}).info.run_id
+        recorder = RunRecorder(self.client, run_id)
+        with _truthful_end(recorder), mlflow.start_run(run_id=run_id, log_system_metrics=True):
             yield recorder
 
     def reap(self) -> list[str]:

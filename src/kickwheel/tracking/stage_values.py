@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from kickwheel.throughput.drift import memory_of
 from schemas.feedback import DistillationReport
 from schemas.quality import Evaluation
 from schemas.seeding import SeedSet
@@ -60,8 +61,20 @@ def stage_values(result: BaseModel) -> Values:
             values = {"trained_tokens": result.trained_tokens, "tokens_per_second": result.tokens_per_second}
             return finite(values) | {k: v for item in result.evaluations for k, v in evaluation_values(item).items()}
         case ThroughputReport():
-            rates = {f"largest_rate/{arm}": result.largest_rate(arm) for arm in ("base", "adapter")}
-            return finite({**rates, "startup_s": result.startup_s, "warmup_s": result.warmup_s})
+            arms = dict.fromkeys(("base", "adapter", *(point.arm for point in result.points)))
+            rates = {f"largest_rate/{arm}": result.largest_rate(arm) for arm in arms}
+            burst = {}
+            if result.burst:
+                latency = result.burst.point.latency_ms
+                burst = {
+                    "burst/requests": result.burst.requests,
+                    "burst/cold": result.burst.cold,
+                    "burst/p95_ms": latency.p95,
+                    "burst/p99_ms": latency.p99,
+                    "burst/memory_mib": memory_of(result.burst.point),
+                    "burst/alarms": len(result.burst.alarms),
+                }
+            return finite({**rates, **burst, "startup_s": result.startup_s, "warmup_s": result.warmup_s})
         case DistillationReport():
             business = {f"business_{arm}/{k}": v for arm, item in result.business.items() for k, v in item.model_dump().items()}
             signals = {f"signals/{rule}": count for rule, count in result.signals_by_rule.items()}
@@ -88,6 +101,9 @@ def stage_curves(result: BaseModel) -> Curves:
                     ("p50_ms", point.latency_ms.p50),
                     ("p99_ms", point.latency_ms.p99),
                     ("goodput", point.goodput),
+                    ("achieved_rate", point.achieved_rate),
+                    ("ttft_p99_ms", point.ttft_ms.p99),
+                    ("joint_accuracy", point.accuracy.loaded if point.accuracy else None),
                 ):
                     if value is not None:
                         curves.setdefault(f"{point.arm}/{name}", []).append((step, value))

@@ -1,0 +1,90 @@
+"""The task behind `kickwheel throughput`: one exact search on a server, outside any lap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prefect import task
+from prefect.logging import get_run_logger
+
+from kickwheel.domain import Domain, load_domain
+from kickwheel.reporting.load_report import write_load_report
+from kickwheel.settings import get_settings
+from kickwheel.throughput.asked import Asked, asked_settings
+from kickwheel.throughput.bench import Arm
+from kickwheel.throughput.measure import measure
+from kickwheel.throughput.point_log import PointLog
+from kickwheel.throughput.runs import open_run
+from kickwheel.workspace import Lap, laps_of
+from schemas.lap import Stage
+from schemas.throughput import RateRequest, ThroughputReport
+from schemas.tuning import AdapterArtifact, TuningReport
+from tasks import policies
+from tasks.progress import progress_of
+from tasks.recording import publish_load, recorded_load
+from tasks.throughput import POINTS, bench_of, first_burst, schema_of, served, server_words, warmed_up
+from tasks.wiring import Place
+
+
+def place_for(domain: str, request: RateRequest) -> Place:
+    """The domain with the request's settings, on the newest lap that has what the load test needs.
+
+    Raises:
+        StageInputMissing: no lap has a catalogue, or none an adapter where one is to be loaded.
+    """
+    found = load_domain(Path(domain))
+    settings = asked_settings(get_settings(found.settings), request)
+    return Place(found, settings, newest_lap(found, settings.home, needs_adapter=not (request.base or request.model)))
+
+
+def newest_lap(domain: Domain, home: Path, *, needs_adapter: bool) -> Lap:
+    """The newest lap with a catalogue and, if needed, a tuned adapter.
+
+    Raises:
+        StageInputMissing: there is none.
+    """
+    stage: Stage = "tuning" if needs_adapter else "intent"
+    laps = laps_of(home, domain.name)
+    for lap in reversed(laps):
+        if lap.has("intent") and lap.has(stage):
+            return lap
+    return laps[-1] if laps else Lap(home / domain.name / "laps" / "0001", 1)
+
+
+@task(task_run_name="largest rate", **policies.INFERENCE)
+def search_rate(place: Place, request: RateRequest) -> ThroughputReport:
+    """Search, keep every step as it ends, and write the report; a server that dies is a result."""
+    settings = place.settings.throughput
+    adapter = _adapter(place, request)
+    asked = Asked.of(place.domain, place.settings, request, adapter)
+    folder = open_run(place.settings.home, place.domain.name, asked.fingerprint)
+    title = f"{place.domain.name}: largest rate of {asked.name}"
+    with recorded_load(place, title) as run, served(place, settings, log=folder / "vllm.log") as (server, cores):
+        if adapter is not None:
+            server.load_adapter(adapter.name, Path(adapter.folder.path).resolve())
+        model = request.model or (adapter.name if adapter else server.base_name)
+        arm = Arm("base" if model == server.base_name else "adapter", (model,), schema=schema_of(place, settings))
+        bench = bench_of(place, server, settings, cores, PointLog(folder / POINTS))
+        burst = first_burst(place, bench, arm, server, settings)
+        report = measure(
+            bench,
+            arm,
+            server=server_words(place, server),
+            engine_settings={**server.engine_settings, "model": model},
+            startup_s=server.startup_s,
+            warmup_s=warmed_up(place, server, model),
+            burst=burst,
+            cores=cores.said,
+            progress=progress_of("load steps, at most"),
+        )
+        report = write_load_report(report, folder, title=title)
+        publish_load(place, run, report, folder)
+    get_run_logger().info("largest rate: %s", report.searches[0].why)
+    return report
+
+
+def _adapter(place: Place, request: RateRequest) -> AdapterArtifact | None:
+    """The newest lap's adapter; None where the base or a served name is loaded."""
+    if request.base or request.model:
+        return None
+    return place.lap.load("tuning", TuningReport).adapter
