@@ -16,7 +16,7 @@ _LEADING = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _TRAILING = re.compile(
-    r"(?:\s+(?:data|tables?|records?|information|info|files?|feeds?|again|please|pls)|(?:的?(?:数据|表|信息|记录|明细|文件|全量|增量)|的|一下))$",
+    r"(?:\s+(?:data|tables?|records?|information|info|files?|feeds?|again|please|pls)|(?:的?(?:数据|表|信息|记录|明细|文件|全量|增量)|的|一下|[一1][次遍]))$",
     re.IGNORECASE | re.ASCII,
 )
 _JOINTS = re.compile(r"\s*(?:,\s*and\b|、|和|及|与|以及|跟|&|,|\band\b|\bplus\b)\s*", re.IGNORECASE | re.ASCII)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from kickwheel.intent.clauses import Clause, blank, inside, read_clauses, visible, without_reason
 from kickwheel.intent.glossary import Glossary
-from kickwheel.intent.normal_text import normalise
+from kickwheel.intent.normal_text import normalise, unspaced
 from kickwheel.intent.phrases import (
     TIME_MARK,
     Named,
@@ -54,7 +54,7 @@ from kickwheel.intent.statement_words import (
     ZH_PASSIVE,
 )
 from kickwheel.intent.suspicion import not_read
-from kickwheel.intent.time_reading import TimeReading, read_time, time_tokens
+from kickwheel.intent.time_reading import TimeReading, read_time, time_tokens, with_days_of
 from kickwheel.intent.time_refused import TimeRefused
 from kickwheel.intent.time_tokens import DataPeriod, InZone, Token
 from kickwheel.intent.triples import triple
@@ -79,7 +79,7 @@ class RulesRecogniser:
 
     def recognise(self, text: str) -> list[Recognised | Refused]:
         """Triples or refusals of one statement."""
-        text = normalise(_CIRCLED.sub("", text))
+        text = unspaced(normalise(_CIRCLED.sub("", text)))
         if unreadable := not_read(text):
             return [unreadable]
         polite = bool(POLITE_QUESTION.search(text))
@@ -99,12 +99,25 @@ class RulesRecogniser:
 
     def _moved(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
         """Tasks of a statement whose only verb is such as 更新 or 'push', where known data reaches a known place; else none."""
-        if self.glossary.action_pattern.search(text) or not MOVES.search(text):
+        if self.glossary.action_pattern.search(text):
             return []
-        verb = "synced" if re.search(r"\b(?:is|are|be|get|gets)\s+\w+ed\b", text, re.IGNORECASE | re.ASCII) else "sync"
-        found = self._outcomes(MOVES.sub(lambda moves: verb if moves.group().isascii() else "同步", text, count=1), slips)
+        moved = self._bare_moves.sub("同步到", text)
+        if moved == text:
+            if not MOVES.search(text):
+                return []
+            verb = "synced" if re.search(r"\b(?:is|are|be|get|gets)\s+\w+ed\b", text, re.IGNORECASE | re.ASCII) else "sync"
+            moved = MOVES.sub(lambda moves: verb if moves.group().isascii() else "同步", text, count=1)
+        found = self._outcomes(moved, slips)
         places = tuple(f"_{place}" for place in set(self.glossary.destinations.values()))
         return found if all(isinstance(task, Recognised) and (task.target or "").endswith(places) for task in found) else []
+
+    @cached_property
+    def _bare_moves(self) -> re.Pattern[str]:
+        """Finds the 入 of 入风控集市: a verb of moving right before a known place."""
+        places = sorted((re.escape(name) for name in self.glossary.destinations), key=len, reverse=True)
+        return re.compile(
+            rf"(?<![收加输录写流注存载导灌推传落进])[入进落写](?=(?:{'|'.join(places)}))" if places else r"(?!)", re.IGNORECASE
+        )
 
     @cached_property
     def _deceptive_names(self) -> re.Pattern[str] | None:
@@ -159,6 +172,8 @@ class RulesRecogniser:
             return [reading] * len(clauses)
         if not all(timed):
             raise TimeRefused("Which of the tasks runs at which time?")
+        for index in range(1, len(own)):
+            own[index] = with_days_of(own[index - 1], own[index])
         zones = [token for token in tokens if isinstance(token.meaning, InZone)]
         found_with_zone = [[*found, *(zone for zone in zones if zone not in found)] for found in own]
         return [read_time(text, found, self.glossary, seconds_first=self.seconds_first) for found in found_with_zone]

@@ -1,4 +1,4 @@
-"""Slips of the pen in words of time and of action, put right with a note; words of data are left as they are."""
+"""Slips of the pen in words of time, of action and of politeness, put right with a note; words of data are left as they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TIME_WORDS = (
     "every", "daily", "hourly", "weekly", "monthly", "quarterly", "weekday", "weekdays", "weekend", "weekends", "monday",
     "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "mondays", "tuesdays", "wednesdays", "thursdays",
     "fridays", "saturdays", "sundays", "minute", "minutes", "hours", "month", "quarter", "morning", "afternoon", "evening",
-    "night", "midnight",
+    "night", "midnight", "please", "kindly",
 )  # fmt: skip
 _WORDS_OF_THEIR_OWN = frozenset(
     (

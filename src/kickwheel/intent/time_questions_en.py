@@ -58,7 +58,7 @@ EN_QUESTIONS: tuple[Entry, ...] = (
         Unclear("How often, in minutes? Tasks run on a schedule."),
     ),
     entry(
-        r"\b(?:sometimes|occasionally|often|now\s+and\s+then|as\s+needed|when\s+needed|from\s+time\s+to\s+time)\b",
+        r"\b(?:soon|shortly|sometimes|occasionally|often|now\s+and\s+then|as\s+needed|when\s+needed|from\s+time\s+to\s+time)\b",
         Unclear("When exactly?"),
     ),
     entry(

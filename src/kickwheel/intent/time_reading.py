@@ -18,6 +18,7 @@ from kickwheel.intent.time_questions_en import EN_QUESTIONS
 from kickwheel.intent.time_questions_zh import ZH_QUESTIONS
 from kickwheel.intent.time_refused import TimeRefused
 from kickwheel.intent.time_tokens import (
+    Clocks,
     CronWords,
     DataPeriod,
     Entry,
@@ -115,6 +116,13 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
     return TimeReading(when, zone, notes)
 
 
+def with_days_of(before: Sequence[Token], own: Sequence[Token]) -> list[Token]:
+    """'Fetch at 6:00 daily, then check at 7:00': a task that names a clock time alone runs on the days of the one before it."""
+    if not own or not all(isinstance(token.meaning, Clocks | Times | PartOfDay | InZone) for token in own):
+        return list(own)
+    return [*(token for token in before if isinstance(token.meaning, _DAYS)), *own]
+
+
 def _with_periods(tokens: Sequence[Token]) -> Sequence[Token]:
     """'Weekly' beside 'on Monday' is clear, and says that every Monday is meant; beside days of another period it is not."""
     periods = {meaning.period for meaning in _of(tokens, Unclear)} - {""}
@@ -132,7 +140,7 @@ def _period(days: WeekDays | MonthDays | NthOfMonth) -> str:
     if isinstance(days, WeekDays):
         return "week" if days.days != EVERY_DAY else "day"
     months = days.months or ALL_MONTHS
-    return {12: "month", 4: "quarter", 1: "year"}.get(len(months), "")
+    return {12: "month", 4: "quarter"}.get(len(months), "year")
 
 
 def _recurrence(tokens: Sequence[Token], glossary: Glossary) -> tuple[Recurrence | Stride, tuple[str, ...]]:

@@ -245,6 +245,9 @@ EN: tuple[Entry, ...] = (
         for pattern in (
             rf"\b(?:(?:every|each|once\s+(?:a|per|every))\s+(?:year\s*,?\s*)?(?:on\s+)?|(?:yearly|annually)\s*,?\s*(?:on\s+)?)(?:the\s+)?(?P<dates>{date}(?:{SEP}(?:on\s+)?{date})*)",
             rf"\b(?:on\s+)?(?P<dates>{date}(?:{SEP}(?:on\s+)?{date})*)\s*,?\s*(?:(?:of\s+)?(?:every|each)\s+year|annually|yearly)\b",
+            # 'on 15 January and 15 July at 10:00 each year': what stands at the end is a token of its own
+            rf"\b(?:on\s+)?(?:the\s+)?(?P<dates>{date}(?:{SEP}(?:on\s+)?{date})*)"
+            r"(?=\s*,?\s*(?:at\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]\.?m\.?)?\s*,?\s*(?:(?:every|each)\s+year|annually|yearly)\b)",
         )
     ),
     entry(
