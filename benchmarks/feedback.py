@@ -5,7 +5,7 @@ times whatever the server does. Prints one JSON object:
 
 - ``batches``, ``singles``: 500 events/s in batches of 50, then 100 single posts/s. ``p50_ms``, ``p99_ms``, ``max_ms``: from the
   time a post was due until ``GET /v1/signals`` has shown the signal of its (last) event; asked after every post. ``ack_*``:
-  until the post was acknowledged, which is when it is durable.
+  until the post was acknowledged, which is when it is durable. ``server_cpu_share``: of its core, both kinds of requests.
 - ``kills``: the server is killed with SIGKILL at random moments under load, started again, and what was not acknowledged is
   sent again, with some of what was. ``lost``: acknowledged events that the store does not have. ``counted_twice``: events, or
   signals, beyond the different ones that were sent.
@@ -32,6 +32,7 @@ from typing import Any
 
 import aiohttp
 import numpy as np
+import psutil
 
 from kickwheel.feedback.evidence import feedback_signals
 from kickwheel.feedback.ports import Submission
@@ -93,6 +94,8 @@ def add_inferences(url: str, names: list[str]) -> None:
 
 async def measure(server: Server, posts: list[list[dict[str, Any]]], per_second: float) -> dict[str, Any]:
     """Send each post when it is due, then ask for the signal of its last event."""
+    process = psutil.Process(server.process.pid)
+    before, began = sum(process.cpu_times()[:2]), time.perf_counter()
     acked: list[float] = []
     seen: list[float] = []
     failed = 0
@@ -122,6 +125,7 @@ async def measure(server: Server, posts: list[list[dict[str, Any]]], per_second:
         "events": sum(map(len, posts)),
         "events_per_s": round(len(posts[0]) * per_second),
         "failed": failed,
+        "server_cpu_share": round((sum(process.cpu_times()[:2]) - before) / (time.perf_counter() - began), 2),
         **{f"p{q}_ms": round(1000 * float(np.percentile(seen, q)), 1) for q in (50, 99)},
         "max_ms": round(1000 * max(seen), 1),
         **{f"ack_p{q}_ms": round(1000 * float(np.percentile(acked, q)), 1) for q in (50, 99)},

@@ -17,6 +17,7 @@ from kickwheel.distillation.mixing import distillation_plan
 from kickwheel.distillation.replay import ArmAnswers
 from kickwheel.evaluation import evaluate
 from kickwheel.feedback.lap_feedback import lap_cases, take_feedback
+from kickwheel.feedback.live_winner import live_winner
 from kickwheel.feedback.opening import has_store, opened_store
 from kickwheel.probe import Probe
 from kickwheel.tracking.runs_adapter import RunRecorder
@@ -76,7 +77,7 @@ def replay_feedback(place: Place, served: Students, run: RunRecorder) -> Replaye
             champion=ArmAnswers(champion.name, answers[:first]),
             probe=ArmAnswers("probe", guesses[:first]),
             probe_rankings=rankings[:first],
-            live=LiveAnswers(live, answers[first:], guesses[first:], rankings[first:]),
+            live=LiveAnswers(live, answers[first:], guesses[first:], rankings[first:], *live_winner(live, settings.trial)),
             teacher=teacher,
             settings=settings.distillation,
             experiment=f"{place.domain.name}-lap-{place.lap.number:04d}",

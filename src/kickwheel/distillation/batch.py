@@ -43,6 +43,8 @@ class LiveAnswers:
     champion: Sequence[Prediction] = ()
     probe: Sequence[Prediction] = ()
     rankings: Sequence[Sequence[str]] = ()
+    winner: str | None = None
+    lead: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ def build_batch(
     live = live or LiveAnswers()
     seen = [event for case in live.cases for event in case.observations]
     live_signals = [signal for event in seen for signal in signals_of(event, settings)]
+    live_signals += ab_winner_signals(seen, live.winner, live.lead)
     fused |= fuse(live_signals, settings, live_limits(settings))
     signals += live_signals
 

@@ -106,6 +106,8 @@ class SqlEventStore:
 
     def session_events(self, sessions: Sequence[str]) -> list[Kept]:
         """See the port."""
+        if not sessions:
+            return []
         columns = self._tables.events.c
         with self._begin() as connection:
             rows = self._rows(connection, self._tables.events, [(columns.session, sessions)], None)
@@ -198,8 +200,8 @@ class SqlEventStore:
         import sqlalchemy as sa
 
         meta = self._tables.meta
-        connection.execute(sa.update(meta).where(meta.c.name == "sequence").values(value=meta.c.value + by))
-        return self._meta(connection, "sequence") - by
+        raised = sa.update(meta).where(meta.c.name == "sequence").values(value=meta.c.value + by)
+        return int(connection.execute(raised.returning(meta.c.value)).scalar_one()) - by
 
     def _meta(self, connection: sa.Connection, name: str) -> int:
         import sqlalchemy as sa

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -28,11 +29,13 @@ class GroupCommitWriter:
     Args:
         store: closed by whoever opened it, after the writer.
         max_rows: Most rows of one transaction.
+        gather_s: How long a transaction waits for company: a commit costs this process as much as ten rows.
         max_waiting: Rows that may wait; beyond, callers are told to come back.
     """
 
-    def __init__(self, store: EventStore, *, max_rows: int = 1000, max_waiting: int = 20_000):
+    def __init__(self, store: EventStore, *, max_rows: int = 1000, max_waiting: int = 20_000, gather_s: float = 0.02):
         self.store = store
+        self._gather_s = gather_s
         self._max_rows, self._max_waiting = max_rows, max_waiting
         self._queue: deque[tuple[Submission, Future[Received]]] = deque()
         self._waiting = 0
@@ -103,6 +106,9 @@ class GroupCommitWriter:
         with self._wake:
             while not self._queue and not self._closing:
                 self._wake.wait()
+            until = time.monotonic() + self._gather_s
+            while not self._closing and self._waiting < self._max_rows and (left := until - time.monotonic()) > 0:
+                self._wake.wait(left)
             group: list[tuple[Submission, Future[Received]]] = []
             rows = 0
             while self._queue and (not group or rows + len(self._queue[0][0]) <= self._max_rows):

@@ -19,10 +19,12 @@ from kickwheel.feedback.case_key import case_key
 from kickwheel.feedback.evidence import feedback_signals
 from kickwheel.feedback.lap_erasure import erase_copies
 from kickwheel.feedback.lap_feedback import copy_file, lap_cases, take_feedback
+from kickwheel.feedback.live import live_cases
+from kickwheel.feedback.live_winner import live_winner
 from kickwheel.feedback.observe import observe
 from kickwheel.feedback.ports import Submission
 from kickwheel.feedback.store_adapter import EVENT, SqlEventStore
-from kickwheel.settings import DistillationSettings
+from kickwheel.settings import DistillationSettings, TrialSettings
 from kickwheel.testing.sample_report import sample_report
 from kickwheel.workspace import open_lap, write_jsonl
 from schemas.events import Event, InferenceRecord
@@ -283,3 +285,19 @@ def _row() -> Any:
 
     targets = tuple(CandidateTarget(frame=frame, fused=0, teacher=None, target=0.5) for frame in FRAMES[:2])
     return DistillationRow(case=case_key(TEXT), text=TEXT, candidates=targets, weight=1)
+
+
+def test_winner_of_a_live_trial_speaks_for_its_answers(store: SqlEventStore) -> None:
+    facts: list[InferenceRecord | Event] = []
+    for number in range(300):
+        new, name = number % 2 == 1, f"t-{number}"
+        arm, frame = ("challenger", WANTED) if new else ("champion", SHOWN)
+        facts.append(record(name, f"u{number}", arm=arm, propensity=0.5, frame=frame))
+        facts.append(event("outcome", name, completed=new or number % 10 == 0))
+    add(store, *facts)
+    cases = live_cases(store, SETTINGS, now=NOW)
+    winner, lead = live_winner(cases, TrialSettings())
+    assert winner == "challenger"
+    assert lead == pytest.approx(0.8, abs=0.01)
+    assert live_winner(cases, TrialSettings(least_units=1000)) == (None, 0.0)
+    assert live_winner([], TrialSettings()) == (None, 0.0)
