@@ -73,7 +73,7 @@ def command(
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     with listener(address, settings.serving.port if port < 0 else port) as bound:
         messages().print(f"{found.name}: {choice.told}", markup=False, soft_wrap=True)
-        with in_service(found, settings, choice) as routing, opened_writer(settings.home, found.name) as writer:
+        with in_service(found, settings, choice) as routing, opened_writer(settings, found.name) as writer:
             app = open_app(found, settings, tokens, writer)
             told = {**said, "address": address_of(bound), "revision": routing.revision}
             run(app, bound, drain_s=settings.serving.drain_s, on_start=lambda: _started(told, tokens, as_json))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from kickwheel.domain import Domain
-from kickwheel.errors import InputError, ServiceError
+from kickwheel.errors import InputError, ServerNotInstalled, ServiceError
 from kickwheel.inference.base_model_adapter import ensure_base_model
 from kickwheel.inference.vllm_adapter import RunningServer, find_server_command, model_server
 from kickwheel.inference.vllm_http_adapter import VllmEndpoint
@@ -31,7 +31,18 @@ def registered_champion(domain: Domain, settings: Settings) -> AdapterArtifact |
     return AdapterRegistry(client, domain.name, folder / "promotions.jsonl").champion(into=folder / "adapters")
 
 
-def choose(domain: Domain, settings: Settings, *, model_url: str = "", model: str = "", probe: bool = False) -> Choice:
+Champion = Callable[[Domain, Settings], AdapterArtifact | None]
+
+
+def choose(
+    domain: Domain,
+    settings: Settings,
+    *,
+    model_url: str = "",
+    model: str = "",
+    probe: bool = False,
+    champion_of: Champion = registered_champion,
+) -> Choice:
     """What to serve, decided and not yet done.
 
     Args:
@@ -54,12 +65,19 @@ def choose(domain: Domain, settings: Settings, *, model_url: str = "", model: st
         if not lost:
             return Choice(standing, standing.champion, f"revision {standing.revision} of the routing")
         return _on_own_server(settings, standing, lost)
-    champion = registered_champion(domain, settings)
+    champion = champion_of(domain, settings)
     if champion is None and model_url:
         raise InputError("nothing was promoted yet, so name what to serve there with --model", field="--model-url")
     if champion is None:
         return Choice(standing, _probe_of(domain), "the probe, in this process: nothing was promoted yet (kickwheel run)")
-    return _champion_on_a_server(settings, standing, champion, model_url or settings.server.url)
+    url = model_url or settings.server.url
+    try:
+        if not url:
+            find_server_command(settings.server)
+    except ServerNotInstalled as error:
+        told = f"the probe, in this process, and not the registry's champion {champion.name}: {error}"
+        return Choice(standing, _probe_of(domain), told)
+    return _champion_on_a_server(standing, champion, url)
 
 
 @contextmanager
@@ -75,7 +93,8 @@ def in_service(domain: Domain, settings: Settings, choice: Choice) -> Iterator[R
     if not choice.adapters:
         yield _written(path, choice.standing, replaced(choice.standing, {}, choice.champion))
         return
-    base = ensure_base_model(choice.base, settings.home).path
+    # A server that runs has its base model already; only one that we start needs it here.
+    base = Path() if choice.url else ensure_base_model(choice.base, settings.home).path
     server_settings = settings.server.model_copy(update={"url": choice.url})
     with model_server(server_settings, base_path=base, log=path.with_name("vllm.log"), enable_lora=True) as server:
         moved = {version.name: _loaded(server, version) for version in choice.adapters}
@@ -112,12 +131,10 @@ def _on_own_server(settings: Settings, standing: Routing, lost: list[ServedVersi
     return Choice(standing, standing.champion, told, adapters=tuple(lost), base=settings.model.base, url="")
 
 
-def _champion_on_a_server(settings: Settings, standing: Routing | None, champion: AdapterArtifact, url: str) -> Choice:
+def _champion_on_a_server(standing: Routing | None, champion: AdapterArtifact, url: str) -> Choice:
     folder = str(Path(champion.folder.path).resolve())
     version = ServedVersion(name=champion.name, kind="vllm", url=url or "to be started", model=champion.name, folder=folder)
     where = f"at {url}" if url else "on a vLLM that is started here"
-    if not url:
-        find_server_command(settings.server)
     told = f"the registry's champion {champion.name} {where}"
     return Choice(standing, version, told, adapters=(version,), base=champion.base_model, url=url)
 

@@ -21,6 +21,7 @@ from kickwheel.serving.access import read_tokens
 from kickwheel.serving.feedback_api import feedback_router
 from kickwheel.serving.records_adapter import opened_writer
 from kickwheel.serving.server_adapter import address_of, listener
+from kickwheel.settings import Settings
 from tests.unit.serving.serving_world import world
 
 TOKEN = "everything-" + "0" * 16
@@ -53,7 +54,7 @@ def running(app: FastAPI) -> Iterator[str]:
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[schemathesis.BaseSchema]:
     home: Path = tmp_path_factory.mktemp("home")
     tokens = read_tokens(SecretStr(f"all:understand+feedback+admin:{TOKEN}"), None)
-    with opened_writer(home, "dataops") as writer:
+    with opened_writer(Settings(home=home), "dataops") as writer:
         app = world(home, tokens=tokens).app(feedback=feedback_router(writer))
         with running(app) as url:
             yield schemathesis.openapi.from_url(f"{url}/openapi.json")
