@@ -64,7 +64,7 @@ def open_app(domain: Domain, settings: Settings, tokens: Tokens, writer: GroupCo
         limits=CallerLimits(settings.serving.calls_per_second, clock=time.monotonic),
         metrics=metrics,
         max_body_bytes=settings.serving.max_body_bytes,
-        feedback=feedback_router(writer) if writer is not None else None,
+        feedback=feedback_router(writer, settings.distillation) if writer is not None else None,
     )
 
 
