@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from prefect import task
+from prefect.logging import get_run_logger
 
 from kickwheel.distillation.compare import compare
 from kickwheel.inference.student_prompt import zero_shot_messages
@@ -12,11 +14,14 @@ from kickwheel.probe import Probe
 from kickwheel.seeding.leakage import HeldOut, refuse_leaks
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.tuning.assessment import Assessment, assess
-from kickwheel.tuning.ports import TrainedAdapter
+from kickwheel.tuning.base_identity_adapter import count_weights, mean_tokens
+from kickwheel.tuning.convergence import sentences
+from kickwheel.tuning.ports import Surroundings, TrainedAdapter
 from kickwheel.tuning.preflight import check_adapter, check_plan
+from kickwheel.tuning.recipe import make_plan
 from kickwheel.workspace import read_jsonl
 from schemas.seeding import SeedSet
-from schemas.tuning import AdapterArtifact, TuningReport
+from schemas.tuning import AdapterArtifact, LoraPlan, TuningReport
 from schemas.utterance import Utterance
 from tasks import policies
 from tasks.adapters import artifact_of, local_champion, register
@@ -27,10 +32,12 @@ from tasks.wiring import Place, Students, base_model, trainer
 @task(task_run_name="train adapter", **policies.TRAINING)
 def train_adapter(place: Place, run: RunRecorder) -> TrainedAdapter:
     """Train on the lap's labelled rows; taken up from its checkpoint after a kill."""
-    plan, rank = place.settings.tuning, place.settings.server.max_lora_rank
-    check_plan(plan, max_lora_rank=rank)
+    rank = place.settings.server.max_lora_rank
     seeds = place.lap.load("seeding", SeedSet)
     rows = read_jsonl(Path(seeds.train.path), Utterance)
+    base_path = base_model(place).path
+    plan, why = plan_for(place, rows)
+    check_plan(plan, max_lora_rank=rank)
     checks = place.settings.seeding
     held_out: HeldOut = {"valid": place.domain.rows("valid"), "eval": place.domain.rows("eval")}
     refuse_leaks(rows, held_out, threshold=checks.near_duplicate, templates=checks.template_leaks)
@@ -40,13 +47,31 @@ def train_adapter(place: Place, run: RunRecorder) -> TrainedAdapter:
         trained = trainer(place).train(
             rows,
             plan,
-            base_path=base_model(place).path,
+            base_path=base_path,
             out=place.work("tuning") / "adapter",
             progress=progress_of("training steps"),
+            around=Surroundings(
+                catalog=place.catalog,
+                valid=held_out["valid"],
+                robust=place.settings.robust,
+                guard=place.settings.guard,
+                train_sha256=seeds.train.sha256,
+            ),
         )
     check_adapter(trained.folder, max_lora_rank=rank)
-    run.tag("kickwheel.plan", "; ".join(trained.reasons))
+    run.tag("kickwheel.plan", "; ".join((*why, *trained.reasons))[:5000])
+    if seen := sentences(trained.events):
+        get_run_logger().warning("convergence guard: %s", "; ".join(seen))
+    run.tag("kickwheel.guard", "; ".join(seen)[:5000] or "nothing seen")
     return trained
+
+
+def plan_for(place: Place, rows: Sequence[Utterance]) -> tuple[LoraPlan, tuple[str, ...]]:
+    """The plan of these rows: what is set, and the rest from the data."""
+    base = base_model(place).path
+    plan, reasons = make_plan(place.settings, rows, "causal", "lora", mean_tokens(base, rows, "causal"), count_weights(base))
+    assert isinstance(plan, LoraPlan)  # noqa: S101 - a causal student's
+    return plan, reasons
 
 
 @task(task_run_name="evaluate students", **policies.INFERENCE)
@@ -99,4 +124,5 @@ def register_adapter(
 def tuned_artifact(place: Place, trained: TrainedAdapter) -> AdapterArtifact:
     """The trained folder as an artifact."""
     train = place.lap.load("seeding", SeedSet).train
-    return artifact_of(place, trained.folder, "tuned", train_sha256=train.sha256, plan=place.settings.tuning)
+    plan, _ = plan_for(place, read_jsonl(Path(train.path), Utterance))
+    return artifact_of(place, trained.folder, "tuned", train_sha256=train.sha256, plan=plan)

@@ -32,7 +32,7 @@ def tune_students(domain: str, kinds: tuple[StudentKind, ...], full: bool, from_
 
     signal.signal(signal.SIGTERM, _terminate)
     method: Method = "full" if full else "lora"
-    return cast("list[StudentReport]", tune(domain=domain, lap=lap, students=list(kinds), method=method, from_run=from_run))
+    return tune(domain=domain, lap=lap, students=list(kinds), method=method, from_run=from_run)
 
 
 def run_task(domain: str, task: str) -> ExecutionResult:

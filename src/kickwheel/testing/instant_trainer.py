@@ -12,7 +12,7 @@ from typing import Any
 
 from kickwheel.errors import StageFailed
 from kickwheel.settings import DistillationSettings
-from kickwheel.tuning.ports import Progress, TrainedAdapter
+from kickwheel.tuning.ports import Progress, Surroundings, TrainedAdapter
 from schemas.feedback import DistillationRow
 from schemas.tuning import LoraPlan, LossPoint
 from schemas.utterance import Utterance
@@ -41,6 +41,7 @@ class InstantTrainer:
         out: Path,
         parent: Path | None = None,
         progress: Progress | None = None,
+        around: Surroundings = Surroundings(),  # noqa: B008 - frozen
     ) -> TrainedAdapter:
         """Write an adapter that does nothing. Refuses what a real trainer would: no rows, rows without a label."""
         if unlabelled := [row.id for row in rows if row.frame is None]:

@@ -26,14 +26,22 @@ class GuardHook:
         validate: the validation loss of the model as it is now; None: it is not looked at.
         work: folder of the loop's checkpoints; the best weights lie there too.
         keeps_best: whether weights of the lowest validation loss are kept; not for a whole model, which is too large.
+        every: steps between two looks at a gradient; on a GPU each waits for the device.
     """
 
     def __init__(
-        self, plan: GuardPlan, steps: int, validate: Callable[[], float] | None, work: Path, *, keeps_best: bool = True
+        self,
+        plan: GuardPlan,
+        steps: int,
+        validate: Callable[[], float] | None,
+        work: Path,
+        *,
+        keeps_best: bool = True,
+        every: int = 1,
     ) -> None:
         self._plan, self._steps, self._validate, self._work = plan, steps, validate, work
         self._at = check_steps(steps, plan.checks) if validate and plan.action != "off" else frozenset()
-        self._keeps_best = keeps_best
+        self._keeps_best, self._every = keeps_best, every
         self._guard = ConvergenceGuard(plan)
         self.losses: list[tuple[int, float]] = []
 
@@ -46,6 +54,10 @@ class GuardHook:
     def factor(self) -> float:
         """Share that is left of the planned learning rate."""
         return self._guard.factor
+
+    def looks(self, step: int) -> bool:
+        """Whether :meth:`after_step` wants to be called after this step."""
+        return self._plan.action != "off" and (step % self._every == 0 or step in self._at)
 
     def after_step(self, step: int, gradient_norm: float, trained: Callable[[], Named]) -> Verdict:
         """``trained`` gives the trained weights by name, to keep or, at a stop, to be set back to the best ones."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from kickwheel.errors import StageFailed
 from kickwheel.tuning.batch_adapter import collate
 from kickwheel.tuning.encoding import Example
+from kickwheel.tuning.guard_adapter import GuardHook
 from kickwheel.tuning.ports import Progress
 from kickwheel.tuning.schedule import StepPlan
 from schemas.tuning import LoraPlan, LossPoint
@@ -37,7 +38,8 @@ CHECKPOINTS = 20
 
 LOSS_POINTS = 60
 
-_PARTS = ("adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
+_WEIGHTS = ("adapter_model.safetensors", "model.safetensors")
+_PARTS = ("optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class LoopResult:
 
     losses: tuple[LossPoint, ...]
     seconds: float
+    steps: int
+    is_main: bool
+    """Whether this process is the one that writes the artifact."""
 
 
 def run_loop(
@@ -58,6 +63,7 @@ def run_loop(
     pad: int,
     work: Path,
     progress: Progress | None = None,
+    hook: GuardHook | None = None,
 ) -> LoopResult:
     """Train ``model`` in place. ``work`` holds the checkpoints; the last complete one in it is taken up again.
 
@@ -72,6 +78,7 @@ def run_loop(
 
     dataset = Dataset.from_list([asdict(example) for example in examples])
     stop = threading.Event()
+    norms: list[Any] = []
     started, seconds_before = time.monotonic(), 0.0
 
     class PlannedTrainer(Trainer):
@@ -95,17 +102,35 @@ def run_loop(
                 raise StageFailed(f"the loss of step {step} is {loss.item()}: lower the learning rate {plan.learning_rate:g}")
             return loss
 
+        def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+            return super().create_scheduler(plan.decay_steps or num_training_steps, optimizer)
+
+        def _clip_grad_norm(self, model: Any) -> Any:
+            norms[:] = [super()._clip_grad_norm(model)]  # type: ignore[no-untyped-call]
+            return norms[0]
+
     class Watch(TrainerCallback):
-        """Progress, the stop flag, and the time spent so far beside each checkpoint."""
+        """Progress, the guard, the stop flag, and the time spent so far beside each checkpoint."""
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if progress is not None:
+            if progress is not None and state.is_world_process_zero:
                 progress(state.global_step, steps.steps)
+            if hook is not None and hook.looks(state.global_step):
+                before = hook.factor
+                verdict = hook.after_step(state.global_step, float(norms[0]), lambda: _trained(model))
+                if verdict == "lower":
+                    scheduler = kwargs["lr_scheduler"]
+                    scheduler.base_lrs = [plan.learning_rate * hook.factor] * len(scheduler.base_lrs)
+                    for group in kwargs["optimizer"].param_groups:
+                        group["lr"] *= hook.factor / before
+                control.should_training_stop |= verdict == "stop"
             if stop.is_set():
                 control.should_save = control.should_training_stop = True
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             spent = seconds_before + time.monotonic() - started
+            if hook is not None:
+                hook.save(work / f"checkpoint-{state.global_step}")
             (work / f"checkpoint-{state.global_step}" / "seconds.json").write_text(json.dumps(spent), encoding="utf-8")
 
     arguments = TrainingArguments(
@@ -133,6 +158,8 @@ def run_loop(
     checkpoint = last_checkpoint(work)
     if checkpoint is not None:
         seconds_before = _seconds(checkpoint)
+        if hook is not None:
+            hook.load(checkpoint)
     with stop_on_sigterm(stop):
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     losses = tuple(
@@ -140,7 +167,12 @@ def run_loop(
         for entry in trainer.state.log_history
         if "loss" in entry
     )
-    return LoopResult(losses, seconds_before + time.monotonic() - started)
+    seconds = seconds_before + time.monotonic() - started
+    return LoopResult(losses, seconds, int(trainer.state.global_step), bool(trainer.is_world_process_zero()))
+
+
+def _trained(model: Any) -> list[tuple[str, torch.Tensor]]:
+    return [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
 
 
 def last_checkpoint(work: Path) -> Path | None:
@@ -155,7 +187,7 @@ def last_checkpoint(work: Path) -> Path | None:
 
 
 def _is_complete(folder: Path) -> bool:
-    if not all((folder / part).is_file() for part in _PARTS):
+    if not all((folder / part).is_file() for part in _PARTS) or not any((folder / part).is_file() for part in _WEIGHTS):
         return False
     try:
         json.loads((folder / _PARTS[-1]).read_text(encoding="utf-8"))

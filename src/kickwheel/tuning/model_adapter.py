@@ -95,6 +95,20 @@ def save_adapter(model: Any, out: Path) -> None:
     partial.rename(out)
 
 
+def save_model(model: Any, tokenizer: Any, out: Path) -> None:
+    """Write a whole model and its tokenizer: a base like any other. The folder appears whole or not at all."""
+    import shutil
+
+    import torch
+
+    partial = out.with_name(f".{out.name}.saving")
+    shutil.rmtree(partial, ignore_errors=True)
+    model.to(torch.bfloat16).save_pretrained(str(partial), safe_serialization=True, max_shard_size="100GB")
+    tokenizer.save_pretrained(str(partial))
+    shutil.rmtree(out, ignore_errors=True)
+    partial.rename(out)
+
+
 def compute_dtype() -> torch.dtype:
     """bf16, as the server computes, where the processor multiplies bf16 itself; else fp32, which is then far faster."""
     import torch

@@ -5,23 +5,32 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kickwheel.errors import StageFailed
-from kickwheel.tuning.batch_adapter import completion_logprobs
+from kickwheel.tuning.batch_adapter import collate, completion_logprobs
+from kickwheel.tuning.convergence import check_schedule
 from kickwheel.tuning.encoding import MAX_TOKENS, Example, FrameEncoder, short_enough
+from kickwheel.tuning.guard_adapter import GuardHook
 from kickwheel.tuning.loop_adapter import LossOf, run_loop
-from kickwheel.tuning.model_adapter import load_base, load_tokenizer, save_adapter, with_adapter, with_new_lora
-from kickwheel.tuning.ports import Progress, TrainedAdapter
+from kickwheel.tuning.model_adapter import load_base, load_tokenizer, save_adapter, save_model, with_adapter, with_new_lora
+from kickwheel.tuning.ports import Progress, Surroundings, TrainedAdapter
+from kickwheel.tuning.row_weights import row_weights
 from kickwheel.tuning.schedule import plan_steps
-from kickwheel.workspace import fingerprint, hash_file, write_atomically
-from schemas.tuning import LoraPlan, LossPoint
+from kickwheel.tuning.training_record import read_record, remove_others, write_record
+from kickwheel.workspace import fingerprint, hash_file
+from schemas.training import GuardPlan
+from schemas.tuning import LoraPlan, Method
 from schemas.utterance import Utterance
 
 if TYPE_CHECKING:
     import torch
+
+
+_VALIDATION_BATCH = 8
+_WEIGHTS: dict[Method, str] = {"lora": "adapter_model.safetensors", "full": "model.safetensors"}
 
 
 class PeftTrainer:
@@ -36,20 +45,27 @@ class PeftTrainer:
         out: Path,
         parent: Path | None = None,
         progress: Progress | None = None,
+        around: Surroundings = Surroundings(),  # noqa: B008 - frozen
     ) -> TrainedAdapter:
-        """See :class:`~kickwheel.tuning.ports.LoraTrainer`. The loss is cross-entropy, the mean over completion tokens."""
+        """See :data:`~kickwheel.tuning.ports.LoraTrainer`. The loss is cross-entropy, the mean over completion tokens, each
+        with the weight of its row."""
         tokenizer = load_tokenizer(base_path)
         encoder = FrameEncoder(tokenizer)
-        examples = [encoder.labelled(row) for row in rows]
+        weights = row_weights(rows, around.robust).tolist()
+        pairs = zip(rows, weights, strict=True)
+        examples = [replace(encoder.labelled(row), weight=weight) for row, weight in pairs]
+        same = len(set(weights)) <= 1
         return train_adapter(
             examples,
             plan,
-            token_cross_entropy,
+            token_cross_entropy if same else weighted_cross_entropy,
             tokenizer=tokenizer,
             base_path=base_path,
             out=out,
             parent=parent,
             progress=progress,
+            objective="" if same else "rows weighted",
+            around=around,
         )
 
 
@@ -64,6 +80,7 @@ def train_adapter(
     parent: Path | None,
     progress: Progress | None = None,
     objective: str = "",
+    around: Surroundings = Surroundings(guard=GuardPlan(action="off")),  # noqa: B008 - frozen
 ) -> TrainedAdapter:
     """Plan, train, save: the way from examples to an adapter that tuning and distillation share.
 
@@ -79,13 +96,16 @@ def train_adapter(
     kept, left_out = short_enough(examples)
     steps = plan_steps([example.tokens for example in kept], plan)
     weights = hash_file(parent / "adapter_model.safetensors") if parent else None
+    watched = [FrameEncoder(tokenizer).labelled(row) for row in around.valid[: around.guard.rows]]
+    if around.guard.action != "off":
+        objective += around.guard.model_dump_json()
     key = fingerprint(plan, objective, _identity(base_path), weights, [asdict(example) for example in kept])
     record = out.with_name(f"{out.name}.training.json")
-    if (finished := _read_record(record, key, out)) is not None:
+    if (finished := read_record(record, key, out, _WEIGHTS[plan.method])) is not None:
         return finished
     out.parent.mkdir(parents=True, exist_ok=True)
     work = out.with_name(f".{out.name}.{key[:16]}")
-    _remove_others(work, f".{out.name}.*")
+    remove_others(work, f".{out.name}.*")
 
     from transformers import set_seed
 
@@ -93,16 +113,41 @@ def train_adapter(
     base = load_base(base_path, tokenizer)
     if base.device.type == "cpu":
         base.set_attn_implementation("eager")  # on short rows a fifth faster than the fused kernel
-    model = with_adapter(base, parent, trainable=True) if parent else with_new_lora(base, plan)
+    if plan.method == "full":
+        model = base.float()  # in bf16 AdamW's small steps would be rounded away
+    else:
+        model = with_adapter(base, parent, trainable=True) if parent else with_new_lora(base, plan)
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
-    result = run_loop(model, kept, steps, plan, loss_of, pad=pad, work=work, progress=progress)
-    save_adapter(model, out)
+    hook = GuardHook(
+        around.guard,
+        steps.steps,
+        (lambda: validation_loss(model, watched, pad)) if watched else None,
+        work,
+        keeps_best=plan.method == "lora",
+        every=1 if base.device.type == "cpu" else 10,
+    )
+    result = run_loop(model, kept, steps, plan, loss_of, pad=pad, work=work, progress=progress, hook=hook)
+    if not result.is_main:
+        return TrainedAdapter(out, result.losses, steps.tokens, result.seconds)
+    if plan.method == "full":
+        save_model(model, tokenizer, out)
+    else:
+        save_adapter(model, out)
     reasons = steps.reasons
     if left_out:
         reasons += (f"{left_out} rows were left out: longer than {MAX_TOKENS} tokens",)
-    trained = TrainedAdapter(out, result.losses, steps.tokens, result.seconds, reasons)
-    _write_record(record, key, trained)
-    shutil.rmtree(work)
+    before = check_schedule(
+        steps=steps.steps,
+        decay=plan.decay,
+        decay_steps=plan.decay_steps,
+        warmup_steps=steps.warmup_steps,
+        passes=sum(map(len, steps.batches)) / len(kept),
+        plan=around.guard,
+    )
+    tokens = steps.tokens_through[result.steps - 1]
+    trained = TrainedAdapter(out, result.losses, tokens, result.seconds, reasons, (*before, *hook.events), tuple(hook.losses))
+    write_record(record, key, trained)
+    shutil.rmtree(work, ignore_errors=True)
     return trained
 
 
@@ -110,6 +155,28 @@ def token_cross_entropy(model: Any, batch: dict[str, torch.Tensor]) -> torch.Ten
     """Mean negative log-probability of the completion tokens of a batch."""
     logprobs, mask = completion_logprobs(model, batch)
     return -logprobs.sum() / mask.sum()
+
+
+def weighted_cross_entropy(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    """The same with the weight of each token's row: rows of a weight of 0 teach nothing."""
+    logprobs, mask = completion_logprobs(model, batch)
+    weights = batch["weight"][batch["example"]].unsqueeze(1)
+    return -(weights * logprobs).sum() / (weights * mask).sum()
+
+
+def validation_loss(model: Any, examples: Sequence[Example], pad: int) -> float:
+    """Mean negative log-probability of the completion tokens of labelled rows, without dropout."""
+    import torch
+
+    was_training, total, count = model.training, 0.0, 0
+    model.eval()
+    with torch.inference_mode():
+        for start in range(0, len(examples), _VALIDATION_BATCH):
+            batch = collate([asdict(example) for example in examples[start : start + _VALIDATION_BATCH]], pad)
+            logprobs, mask = completion_logprobs(model, {name: tensor.to(model.device) for name, tensor in batch.items()})
+            total, count = total - logprobs.sum().item(), count + int(mask.sum())
+    model.train(was_training)
+    return total / count
 
 
 def _identity(base_path: Path) -> list[object]:
@@ -135,26 +202,3 @@ def _check_parent(parent: Path, plan: LoraPlan) -> None:
     }
     if differing := [f"{name} {has} (the plan says {wants})" for name, (has, wants) in pairs.items() if has != wants]:
         raise StageFailed(f"cannot go on from adapter {parent}: it has {', '.join(differing)}")
-
-
-def _remove_others(work: Path, pattern: str) -> None:
-    """Checkpoints of trainings that nobody will take up again: other rows, another plan."""
-    for folder in work.parent.glob(pattern):
-        if folder != work and folder.is_dir():
-            shutil.rmtree(folder)
-
-
-def _write_record(path: Path, key: str, trained: TrainedAdapter) -> None:
-    losses = [point.model_dump() for point in trained.losses]
-    write_atomically(path, json.dumps({**asdict(trained), "folder": trained.folder.name, "losses": losses, "key": key}))
-
-
-def _read_record(path: Path, key: str, out: Path) -> TrainedAdapter | None:
-    """The finished training of just these examples and this plan, if its adapter is still there."""
-    if not path.is_file() or not (out / "adapter_model.safetensors").is_file():
-        return None
-    data = json.loads(path.read_text(encoding="utf-8"))
-    if data["key"] != key:
-        return None
-    losses = tuple(LossPoint.model_validate(point) for point in data["losses"])
-    return TrainedAdapter(out, losses, data["trained_tokens"], data["seconds"], tuple(data["reasons"]))

@@ -150,7 +150,7 @@ def checkpoint_of(out: Path) -> Path | None:
 def test_training_killed_midway_ends_in_the_weights_of_an_undisturbed_one(tiny_base: Path, tmp_path: Path) -> None:
     undisturbed = train(tiny_base, tmp_path / "whole", PLAN)
     command = [sys.executable, "-m", "tests.unit.tuning.lora_run", str(tiny_base), str(tmp_path / "killed"), "15"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"}
     killed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     checkpoint = checkpoint_of(tmp_path / "killed")
