@@ -20,7 +20,7 @@ _IMPOSSIBLE = -1e9
 # Chosen by five-fold cross-validation on the example's two hundred seeds.
 _ALPHA = 1e-4
 _PASSES = 20
-_OUTSIDE_COST = 2.0
+OUTSIDE_COST = 2.0
 """Taken off the log-probability of O: most tokens are outside, so a tagger of few rows finds too little."""
 
 
@@ -100,7 +100,7 @@ class SlotTagger:
         """The tags, and scores in which those that the intent does not have are impossible."""
         tags = [str(tag) for tag in self._model.classes_] if self._model else []
         allowed = {OUTSIDE, *(f"{part}-{name}" for name in self._slots[intent] for part in "BI")}
-        cost = np.array([_OUTSIDE_COST if tag == OUTSIDE else 0.0 for tag in tags])
+        cost = np.array([OUTSIDE_COST if tag == OUTSIDE else 0.0 for tag in tags])
         return tags, np.where([tag in allowed for tag in tags], table - cost, _IMPOSSIBLE)
 
     def _slots_in(self, text: str, intent: str, tokens: Sequence[Token], table: NDArray[np.float64]) -> tuple[Slot, ...]:

@@ -179,6 +179,9 @@ def with_method(encoder: Any, plan: EncoderStudentPlan) -> Any:
         StageFailed: it has no module of the plan's names.
     """
     if plan.method == "full":
+        for name, parameter in encoder.named_parameters():
+            # BERT's pooler takes no part: several processes would wait for its gradient for ever.
+            parameter.requires_grad_(not name.startswith("pooler."))
         return encoder
     from peft import LoraConfig, get_peft_model
 

