@@ -8,6 +8,7 @@ from flows.intent import intent
 from schemas.student import StudentKind, StudentReport
 from schemas.tuning import Method, TuningReport
 from tasks import policies
+from tasks.parity import parity_of
 from tasks.recording import finish, finished, recorded_lap, recorded_stage, recorded_student
 from tasks.students import finish_student, finished_student, order_from_run, order_of, report_student, train_student
 from tasks.tuning import evaluate_students, register_adapter, train_adapter, tuned_artifact
@@ -25,7 +26,8 @@ def tuning(domain: str = "examples/dataops", lap: int = 0) -> TuningReport:
         adapter = tuned_artifact(place, trained)
         with students(place, "tuning") as served:
             assessment = evaluate_students(place, served, adapter, run)
-            report = register_adapter(place, served, trained, adapter, assessment, run)
+            parity = parity_of(place, served, trained, adapter, assessment, run)
+            report = register_adapter(place, served, trained, adapter, assessment, parity, run)
         return finish(place, "tuning", report, run)
 
 

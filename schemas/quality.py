@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import Contract, Rate
+from schemas.calibration import CalibrationQuality
 
 
 class QualityMetrics(Contract):
@@ -31,6 +32,38 @@ class IntentScore(Contract):
     precision: Rate
     recall: Rate
     f1: Rate
+    precision_interval: tuple[float, float] | None = Field(default=None, description="95 % Wilson interval; None: not computed")
+    recall_interval: tuple[float, float] | None = Field(default=None, description="95 % Wilson interval; None: not computed")
+
+
+class FreeTextQuality(Contract):
+    """Likeness of free-text slot values (domain setting evaluation.free_text_slots), which an exact span judges too harshly."""
+
+    slots: tuple[str, ...] = Field(description="Slots that count as free text")
+    rows: int = Field(ge=0, description="Values that the gold rows have; one that the student lacks counts as empty")
+    bleu: float = Field(ge=0, le=100, description="Corpus BLEU-4 (Papineni et al. 2002), sacrebleu, Chinese by character")
+    rouge_l: Rate = Field(description="Mean ROUGE-L F1 (Lin 2004) over the same tokens")
+
+
+class ConfusionPair(Contract):
+    """Rows of one intent that were read as another."""
+
+    gold: str = Field(description="The right intent")
+    predicted: str = Field(description="What was said, or 'unparsable'")
+    rows: int = Field(ge=1)
+
+
+class CrossValidation(Contract):
+    """A cheap student fitted on all folds but one and scored on that one: what a small set teaches."""
+
+    student: str = Field(description="Which student")
+    folds: int = Field(ge=2, description="Stratified by intent")
+    rows: int = Field(ge=2)
+    intent_accuracy: Rate
+    intent_deviation: float = Field(ge=0, description="Standard deviation over folds")
+    slot_f1: Rate = Field(description="Mean over folds")
+    joint_frame_accuracy: Rate = Field(description="Mean over folds")
+    joint_deviation: float = Field(ge=0, description="Standard deviation over folds")
 
 
 class Evaluation(Contract):
@@ -45,6 +78,20 @@ class Evaluation(Contract):
         default_factory=dict, description="gold intent -> predicted intent (or 'unparsable') -> rows"
     )
     evaluated_with: str = Field(default="", description="vLLM, in-process, scikit-learn …")
+    sample_of: int | None = Field(default=None, description="Rows of the split, of which a sample was asked; None: all were")
+    errors: dict[str, int] = Field(default_factory=dict, description="Replies that are no frame, by kind")
+    calibration: CalibrationQuality | None = Field(default=None, description="None: no confidence was asked for or given")
+    free_text: FreeTextQuality | None = Field(default=None, description="None: the domain names no free-text slots")
+
+    def confusion_pairs(self, most: int = 5) -> tuple[ConfusionPair, ...]:
+        """The most frequent confusions, unreadable replies among them."""
+        pairs = [
+            ConfusionPair(gold=gold, predicted=predicted, rows=rows)
+            for gold, row in self.confusion.items()
+            for predicted, rows in row.items()
+            if predicted != gold and rows
+        ]
+        return tuple(sorted(pairs, key=lambda pair: (-pair.rows, pair.gold, pair.predicted))[:most])
 
 
 class PairedTest(Contract):

@@ -7,7 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import Contract, FolderRef, Rate, Sha256
-from schemas.quality import Evaluation, PairedTest
+from schemas.calibration import Calibration
+from schemas.parity import ParityReport
+from schemas.quality import CrossValidation, Evaluation, PairedTest
 from schemas.trial import TrialVerdict
 
 Method = Literal["lora", "full"]
@@ -74,9 +76,15 @@ class TuningReport(Contract):
     losses: tuple[LossPoint, ...]
     trained_tokens: int
     tokens_per_second: float
-    evaluations: tuple[Evaluation, ...] = Field(description="On eval: tuned, probe, base_zero_shot; reporting only")
+    evaluations: tuple[Evaluation, ...] = Field(
+        description="On eval, reporting only: tuned, probe, base_zero_shot, base_few_shot, base_few_shot_json, champion"
+    )
     against_probe: PairedTest
     against_base: PairedTest
+    against_champion: PairedTest | None = Field(default=None, description="The champion of before; None: there was none")
+    calibration: Calibration | None = Field(default=None, description="Fitted on valid; None: no confidence is known")
+    parity: ParityReport | None = Field(default=None, description="None: results of before it was checked")
+    cross_validation: tuple[CrossValidation, ...] = Field(default=(), description="Where there are few labelled rows")
     promotion: str = Field(description="What became of the adapter: 'champion' or the reason why not")
 
     def evaluation(self, student: str) -> Evaluation:

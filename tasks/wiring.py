@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from prefect.logging import get_run_logger
 
@@ -299,8 +300,15 @@ class Students:
         name: str,
         adapter: AdapterArtifact | None,
         messages_for: Callable[[str], tuple[Message, ...]] = student_messages,
+        *,
+        confidence: bool = False,
+        json_schema: Mapping[str, Any] | None = None,
     ) -> Student:
-        """A student by the name that reports use; ``adapter`` None is the untuned base."""
+        """A student by the name that reports use; ``adapter`` None is the untuned base.
+
+        ``confidence`` asks for probabilities, ``json_schema`` constrains replies; in this process the first is always given and
+        the second cannot be had.
+        """
         catalog = self.place.catalog
         if self.server is None:
             from kickwheel.tuning.inprocess_adapter import InProcessStudent
@@ -312,7 +320,8 @@ class Students:
             self.server.load_adapter(adapter.name, Path(adapter.folder.path).resolve())
             model = adapter.name
         client = self.clients.enter_context(chat_client(self.place, Endpoint(self.server.url, model)))
-        return ServedStudent(client, messages_for, catalog, name, self.place.settings.server.max_num_seqs)
+        at_once = self.place.settings.server.max_num_seqs
+        return ServedStudent(client, messages_for, catalog, name, at_once, confidence=confidence, json_schema=json_schema)
 
     @property
     def teacher(self) -> Endpoint:

@@ -58,7 +58,7 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             return fingerprint(*common, catalog, settings.seeding, *asked, rows, *files, *people, *served)
         case "tuning":
             seeds = lap.load("seeding", SeedSet)
-            how = (settings.tuning, settings.robust, settings.guard)
+            how = (settings.tuning, settings.evaluation, settings.robust, settings.guard)
             return fingerprint(*common, seeds.train, *how, settings.model, domain.valid, domain.eval)
         case "throughput":
             adapter = lap.load("tuning", TuningReport).adapter

@@ -13,6 +13,8 @@ from schemas.calibration import Calibration, CalibrationQuality, CoveragePoint, 
 from schemas.execution import ExecutionPlan, ExecutionResult, RuleOutcome, WrittenData
 from schemas.feedback import Behaviour, CandidateTarget, DistillationRow, FeedbackCase, FeedbackEvent, Signal
 from schemas.frame import Frame, Prediction
+from schemas.parity import ParityReport
+from schemas.quality import ConfusionPair
 from schemas.registry import (
     CatalogueDiff,
     CatalogueRelease,
@@ -378,6 +380,8 @@ _CALIBRATION: tuple[Contract, ...] = (
         out_of_scope=OutOfScopeQuality(rows=1, precision=0.5, recall=1.0, in_scope_refused=0.3, auroc=0.8, threshold=0.5),
         at_threshold=CoveragePoint(threshold=0.5, coverage=0.25, accuracy=1.0),
     ),
+    ConfusionPair(gold="sync_orders", predicted="unparsable", rows=2),
+    ParityReport(prompts=0, tolerance=0.25, skipped="there is no vLLM on this machine"),
 )
 
 

@@ -81,6 +81,12 @@ def test_a_lap_reports_the_figures_that_mlflow_has(example: Path, home: Path, se
     tuning = next(child for child in children if child.info.run_name == "tuning")
     assert tuning.inputs.dataset_inputs
     assert tuning.data.params["r"] == "8"
+    few = report.tuning.evaluation("base_few_shot")
+    assert (few.overall.rows, few.sample_of) == (min(40, tuned.rows), tuned.rows if tuned.rows > 40 else None)
+    assert report.tuning.evaluation("base_few_shot_json").evaluated_with.endswith("JSON schema")
+    assert report.tuning.parity is not None
+    assert "instant trainer" in report.tuning.parity.skipped
+    assert tuning.data.metrics["probe_folds/folds"] == 5
 
 
 def test_the_next_lap_starts_from_what_the_last_one_learned(
@@ -159,6 +165,20 @@ def test_a_stage_without_its_input_says_which_one_to_run(example: Path, home: Pa
     assert experiment is not None
     statuses = {item.info.run_name: item.info.status for item in client.search_runs([experiment.experiment_id])}
     assert statuses["lap-0001"] == "FAILED"
+
+
+def test_a_near_duplicate_of_an_evaluation_row_stops_tuning(example: Path, home: Path, served: FakeModelServer) -> None:
+    from kickwheel.errors import StageFailed
+    from schemas.seeding import SeedSet
+
+    run(example, stages=["intent", "seeding"])
+    train = Path(open_lap(home, "dataops").load("seeding", SeedSet).train.path)
+    row = json.loads((example / "eval.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    smuggled = row | {"id": "smuggled", "text": row["text"] + " !"}
+    train.write_text(train.read_text(encoding="utf-8") + json.dumps(smuggled) + "\n", encoding="utf-8")
+    with pytest.raises(StageFailed, match=rf"leak into the evaluation: smuggled is \d+ % the same as eval row {row['id']}"):
+        run(example, stages=["tuning"])
+    assert not (train.parent.parent / "tuning" / "result.json").exists()
 
 
 def test_malformed_rows_stop_the_lap_with_file_line_and_field(example: Path, home: Path, served: FakeModelServer) -> None:

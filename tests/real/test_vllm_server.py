@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 import pytest
 
+from kickwheel.domain import load_domain
 from kickwheel.errors import RequestRefused, ServerNotInstalled
 from kickwheel.inference.base_model_adapter import BaseModelFolder, ensure_base_model
 from kickwheel.inference.openai_adapter import OpenAIChatClient
 from kickwheel.inference.ports import ChatRequest
+from kickwheel.inference.served_student import ServedStudent
 from kickwheel.inference.student_prompt import student_messages
 from kickwheel.inference.vllm_adapter import RunningServer, find_server_command, model_server
 from kickwheel.inference.warmup import warm_up
+from kickwheel.intent.mapping import map_requirements
 from kickwheel.settings import ServerSettings
 from kickwheel.throughput.generator_adapter import ProcessGenerator
 from kickwheel.throughput.ports import LoadPlan
@@ -24,6 +28,13 @@ from kickwheel.throughput.request_body import request_body
 from kickwheel.throughput.schedule import constant_schedule
 from kickwheel.throughput.server_metrics import server_figures
 from kickwheel.throughput.watch_adapter import MetricsWatch
+from kickwheel.tuning.inprocess_adapter import InProcessStudent
+from kickwheel.tuning.installed_loader_adapter import installed_rules
+from kickwheel.tuning.merge_adapter import merge
+from kickwheel.tuning.parity import check_parity, parity_texts
+from kickwheel.tuning.preflight import check_adapter
+from kickwheel.tuning.trainer_adapter import PeftTrainer
+from schemas.tuning import LoraPlan
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -154,3 +165,43 @@ def test_the_generator_reads_the_real_servers_stream(server: RunningServer) -> N
     assert (figures.decode_ms or 0) > 0
     assert (figures.process_memory_mib or 0) > 300
     assert figures.kv_used_max is not None
+
+
+def test_a_trained_adapter_gives_the_same_frames_wherever_it_runs(
+    server: RunningServer, base: BaseModelFolder, root: Path, tmp_path: Path
+) -> None:
+    """PEFT, merged weights and the served adapter; and an adapter that the server ignores is caught (vllm 22884)."""
+    domain = load_domain(root / "examples" / "dataops")
+    catalog = map_requirements(
+        domain.requirement_files,
+        domain=domain.name,
+        zone=domain.zone,
+        glossary=domain.glossary(),
+        now=datetime(2026, 11, 30, tzinfo=UTC),
+        min_interval_minutes=5,
+    )
+    trained = (
+        PeftTrainer()
+        .train(domain.rows("seeds"), LoraPlan(max_tokens=8_000), base_path=base.path, out=tmp_path / "adapter")
+        .folder
+    )
+    check_adapter(
+        trained, max_lora_rank=server.settings.max_lora_rank, rules=installed_rules(server.settings), base_path=base.path
+    )
+    server.load_adapter("trained", trained)
+    clients = [OpenAIChatClient(server.url, model, "", 120.0) for model in ("trained", server.base_name)]
+    served, ignored = (ServedStudent(client, student_messages, catalog, "served", 8) for client in clients)
+    merged = InProcessStudent(merge(base.path, trained, tmp_path / "merged"), None, catalog, "merged")
+    report = check_parity(
+        parity_texts([row.text for row in domain.rows("valid")], 8, seed=0),
+        InProcessStudent(base.path, trained, catalog, "peft"),
+        [("merged", merged, "transformers"), ("served", served, server.version), ("ignored", ignored, server.version)],
+        tolerance=0.25,
+    )
+    for client in clients:
+        client.close()
+    server.unload_adapter("trained")
+    print(report.sentence())  # noqa: T201 (the figure itself, with -s)
+    assert report.readable >= 4, "parity of unreadable replies would say nothing"
+    assert len(report.failures) == 1, report
+    assert report.failures[0].startswith("ignored")

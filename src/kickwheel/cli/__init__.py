@@ -11,6 +11,7 @@ import typer
 from kickwheel import __version__
 from kickwheel.cli import (
     check,
+    check_adapter,
     doctor,
     feedback,
     init,
@@ -44,6 +45,7 @@ app.command("serve")(serve.command)
 app.command("init")(init.command)
 app.command("check")(check.command)
 app.command("throughput")(throughput.command)
+app.command("check-adapter")(check_adapter.command)
 app.command("doctor")(doctor.command)
 app.command("settings")(settings.command)
 app.add_typer(feedback.app, name="feedback")

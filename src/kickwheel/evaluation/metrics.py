@@ -8,7 +8,10 @@ from typing import Literal
 
 from sklearn.metrics import precision_recall_fscore_support
 
+from kickwheel.evaluation.calibration import calibration_quality
+from kickwheel.evaluation.free_text import free_text_quality
 from kickwheel.evaluation.significance import wilson
+from schemas.calibration import Calibration
 from schemas.frame import Frame, Prediction
 from schemas.quality import Evaluation, IntentScore, QualityMetrics
 from schemas.utterance import Utterance
@@ -26,8 +29,16 @@ def evaluate(
     student: str,
     split: Literal["valid", "eval", "replay"],
     evaluated_with: str = "",
+    sample_of: int | None = None,
+    calibration: Calibration | None = None,
+    free_text_slots: Sequence[str] = (),
 ) -> Evaluation:
     """Score predictions against labelled rows, in order. A reply that is no frame is wrong everywhere.
+
+    Args:
+        sample_of: rows of the split, where ``gold`` is a sample of it.
+        calibration: fitted on other rows; how it holds on these is said.
+        free_text_slots: slots for which BLEU and ROUGE-L are said too.
 
     Raises:
         ValueError: not one prediction a row, or a row without a label.
@@ -39,6 +50,8 @@ def evaluate(
             raise ValueError(f"row {row.id!r} has no label to score against")
         pairs.append((row.frame, prediction))
         languages[row.language].append((row.frame, prediction))
+    frames = [frame for frame, _ in pairs]
+    unread = Counter(prediction.error or "unknown" for prediction in predictions if not prediction.frame)
     return Evaluation(
         student=student,
         split=split,
@@ -47,6 +60,10 @@ def evaluate(
         per_intent=_per_intent(pairs),
         confusion=_confusion(pairs),
         evaluated_with=evaluated_with,
+        sample_of=sample_of,
+        errors=dict(sorted(unread.items())),
+        calibration=calibration_quality(frames, predictions, calibration) if calibration else None,
+        free_text=free_text_quality(frames, predictions, free_text_slots) if free_text_slots else None,
     )
 
 
@@ -95,8 +112,17 @@ def _per_intent(pairs: Sequence[Pair]) -> tuple[IntentScore, ...]:
     labels = sorted(set(gold))
     predicted = [_intent(prediction) for _, prediction in pairs]
     columns = precision_recall_fscore_support(gold, predicted, labels=labels, zero_division=0.0)
+    said, right = Counter(predicted), Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
     return tuple(
-        IntentScore(intent=label, rows=int(rows), precision=float(p), recall=float(r), f1=float(f))
+        IntentScore(
+            intent=label,
+            rows=int(rows),
+            precision=float(p),
+            recall=float(r),
+            f1=float(f),
+            precision_interval=wilson(right[label], said[label]),
+            recall_interval=wilson(right[label], int(rows)),
+        )
         for label, p, r, f, rows in zip(labels, *columns, strict=True)
     )
 

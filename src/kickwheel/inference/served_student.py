@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kickwheel.errors import KickwheelError
 from kickwheel.inference.batch import Outcome, complete_many
@@ -31,6 +32,7 @@ class ServedStudent:
         *,
         max_tokens: int = MAX_TOKENS,
         confidence: bool = False,
+        json_schema: Mapping[str, Any] | None = None,
     ):
         self._client = client
         self._messages_for = messages_for
@@ -39,6 +41,7 @@ class ServedStudent:
         self._max_concurrency = max_concurrency
         self._max_tokens = max_tokens
         self._top_logprobs = int(confidence)
+        self._json_schema = json_schema
 
     @property
     def name(self) -> str:
@@ -57,7 +60,11 @@ class ServedStudent:
         """
         requests = [
             ChatRequest(
-                messages=self._messages_for(text), max_tokens=self._max_tokens, stop=STOP, top_logprobs=self._top_logprobs
+                messages=self._messages_for(text),
+                max_tokens=self._max_tokens,
+                stop=STOP,
+                top_logprobs=self._top_logprobs,
+                json_schema=self._json_schema,
             )
             for text in texts
         ]

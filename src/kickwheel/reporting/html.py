@@ -53,6 +53,7 @@ def page_environment() -> Environment:
     environment.filters.update(
         percent=wording.percent,
         interval=wording.interval,
+        span=wording.span,
         duration=wording.duration,
         latency=wording.latency,
         number=wording.number,

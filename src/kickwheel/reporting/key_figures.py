@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kickwheel.reporting.wording import duration, not_measured, not_run, percent, plural, rate
 from schemas.lap import STAGES, LapReport, Stage
+from schemas.tuning import TuningReport
 
 
 def stage_lines(report: LapReport) -> list[tuple[Stage, str, str]]:
@@ -22,6 +23,7 @@ def verdicts(report: LapReport) -> list[tuple[str, str]]:
     said: list[tuple[str, str]] = []
     if report.tuning:
         said.append(("against the probe", report.tuning.verdict()))
+        said += _trust(report.tuning)
         became = report.tuning.promotion
         said.append(("promotion", "the adapter is the champion" if became == "champion" else f"not promoted: {became}"))
     if report.seeding:
@@ -38,6 +40,36 @@ def verdicts(report: LapReport) -> list[tuple[str, str]]:
             ("gate", f"{gate.decision}: {'; '.join(gate.reasons)}" if gate else "not measured: there was nothing to distil")
         )
         said.append(("A/B winner, replayed", f"{report.distillation.ab_winner or 'none'}: {report.distillation.ab_note}"))
+    return said
+
+
+def _trust(tuning: TuningReport) -> list[tuple[str, str]]:
+    """What the confidence is worth, and whether the adapter is the same wherever it runs."""
+    said: list[tuple[str, str]] = []
+    quality, calibration = tuning.evaluation("tuned").calibration, tuning.calibration
+    if quality and calibration:
+        at, outside = quality.at_threshold, quality.out_of_scope
+        target = "" if calibration.target_met else f"; no threshold gives {percent(calibration.target_accuracy, 0)} on valid"
+        said.append(
+            (
+                "confidence",
+                f"calibration error {percent(quality.ece)} (as given {percent(quality.ece_raw)}); from {at.threshold:.2f} on "
+                f"{percent(at.coverage)} are answered, {percent(at.accuracy)} of those right{target}; out of scope: "
+                f"{percent(outside.recall)} turned away, and {percent(outside.in_scope_refused)} of the others",
+            )
+        )
+    if tuning.parity:
+        failed = "; ".join(tuning.parity.failures)
+        said.append(("parity", f"FAILED: {failed}" if failed else tuning.parity.sentence()))
+    for item in tuning.cross_validation:
+        said.append(
+            (
+                "cross-validation",
+                f"{item.student}, {item.folds} folds of {item.rows} labels: joint {percent(item.joint_frame_accuracy)} "
+                f"(± {percent(item.joint_deviation)}), intent {percent(item.intent_accuracy)} "
+                f"(± {percent(item.intent_deviation)})",
+            )
+        )
     return said
 
 

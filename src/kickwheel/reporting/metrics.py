@@ -78,6 +78,13 @@ def _tuning(report: LapReport) -> Named:
         yield "tuning/final_loss", tuning.losses[-1].loss if tuning.losses else None
         yield "tuning/p_value_against_probe", tuning.against_probe.p_value
         yield "tuning/p_value_against_base", tuning.against_base.p_value
+        if quality := tuning.evaluation("tuned").calibration:
+            yield "eval/ece", quality.ece
+            yield "eval/coverage", quality.at_threshold.coverage
+            yield "eval/covered_accuracy", quality.at_threshold.accuracy
+            yield "eval/out_of_scope_recall", quality.out_of_scope.recall
+        for arm in tuning.parity.arms if tuning.parity else ():
+            yield f"tuning/parity_{arm.name}", arm.agreement
 
 
 def _throughput(report: LapReport) -> Named:

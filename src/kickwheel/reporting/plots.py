@@ -5,6 +5,7 @@ from __future__ import annotations
 from kickwheel.reporting.learning_plots import learning_curve, loss_curve
 from kickwheel.reporting.load_report import load_plots_of
 from kickwheel.reporting.matrix_plots import confusion_matrix, coverage_heat_map
+from kickwheel.reporting.trust_plots import coverage_curve, reliability_diagram
 from schemas.lap import LapReport
 
 
@@ -19,6 +20,9 @@ def plots_of(report: LapReport) -> dict[str, str]:
         plots["loss"] = loss_curve(report.tuning.losses)
     if report.tuning and report.tuning.evaluation("tuned").confusion:
         plots["confusion"] = confusion_matrix(report.tuning.evaluation("tuned"))
+    if report.tuning and (quality := report.tuning.evaluation("tuned").calibration):
+        plots["reliability"] = reliability_diagram(quality)
+        plots["coverage_curve"] = coverage_curve(quality)
     if report.throughput and report.throughput.measured and report.throughput.points:
         plots |= load_plots_of(report.throughput)
     if report.distillation and report.distillation.losses:

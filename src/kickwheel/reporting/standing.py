@@ -23,15 +23,22 @@ class QualityLine:
     """None: all rows."""
     metrics: QualityMetrics
     evaluated_with: str
+    sample_of: int | None = None
+    """Rows of the split, where only a sample of it was asked."""
 
     @property
     def title(self) -> str:
         """The student's name in reports."""
         return STUDENTS.get(self.student, self.student)
 
+    @property
+    def rows(self) -> str:
+        """Rows asked, and of how many where they are a sample."""
+        return f"{self.metrics.rows} of {self.sample_of}" if self.sample_of else str(self.metrics.rows)
+
 
 def quality_lines(evaluations: Iterable[Evaluation | None]) -> tuple[QualityLine, ...]:
-    """All rows of every student, each followed by its Chinese rows, however low."""
+    """All rows of every student, each followed by its Chinese rows, however low; a sample has too few of those to say."""
     return tuple(line for evaluation in evaluations if evaluation for line in _lines_of(evaluation))
 
 
@@ -41,8 +48,9 @@ def eval_lines(report: LapReport) -> tuple[QualityLine, ...]:
 
 
 def _lines_of(evaluation: Evaluation) -> Iterator[QualityLine]:
-    yield QualityLine(evaluation.student, None, evaluation.overall, evaluation.evaluated_with)
-    if "zh" in evaluation.by_language:
+    whole = evaluation.sample_of is None
+    yield QualityLine(evaluation.student, None, evaluation.overall, evaluation.evaluated_with, evaluation.sample_of)
+    if whole and "zh" in evaluation.by_language:
         yield QualityLine(evaluation.student, "zh", evaluation.by_language["zh"], evaluation.evaluated_with)
 
 

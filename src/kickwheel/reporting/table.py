@@ -44,7 +44,8 @@ def _stages(report: LapReport) -> Table:
 def _quality(report: LapReport) -> Table:
     table = _table("Quality on eval", "student", "joint", "95 % interval", "intent", "macro F1", "slot F1", "unread.")
     for line in eval_lines(report):
-        name = f"  {LANGUAGES[line.language]} ({line.metrics.rows})" if line.language else line.title
+        sample = f" ({line.metrics.rows})" if line.sample_of else ""
+        name = f"  {LANGUAGES[line.language]} ({line.metrics.rows})" if line.language else f"{line.title}{sample}"
         figures = line.metrics
         shares = (figures.intent_accuracy, figures.macro_f1, figures.slot_f1, figures.unparsable_rate)
         cells = (

@@ -13,6 +13,8 @@ STUDENTS: Final = {
     "tuned": "tuned student",
     "probe": "linear probe",
     "base_zero_shot": "untuned base",
+    "base_few_shot": "base, few-shot",
+    "base_few_shot_json": "base, few-shot, JSON",
     "champion": "champion",
     "challenger": "distilled student",
 }
@@ -28,6 +30,11 @@ def interval(metrics: QualityMetrics) -> str:
     """95 % interval of the joint frame accuracy, e.g. ``36.7 to 47.8 %``."""
     low, high = metrics.joint_interval
     return f"{max(0.0, 100 * low):.1f} to {min(100.0, 100 * high):.1f} %"
+
+
+def span(interval: tuple[float, float] | None) -> str:
+    """An interval of a share, e.g. ``36.7 to 47.8 %``; a dash where there is none."""
+    return f"{max(0.0, 100 * interval[0]):.1f} to {min(100.0, 100 * interval[1]):.1f} %" if interval else "–"
 
 
 def duration(seconds: float | None) -> str:

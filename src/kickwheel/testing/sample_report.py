@@ -12,6 +12,7 @@ from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from kickwheel.testing.sample_load import sample_throughput
+from kickwheel.testing.sample_trust import sample_calibration, sample_cross_validation, sample_parity, sample_trust
 from schemas.base import DataRef, FolderRef
 from schemas.feedback import BusinessMetrics, DistillationReport
 from schemas.frame import OUT_OF_SCOPE
@@ -108,7 +109,15 @@ def sample_evaluation(
     intent, slot = min(1.0, joint + 0.36), min(1.0, joint + 0.17)
     confusion = _confusion(random.Random(11), intent) if with_confusion else {}  # noqa: S311
     scores = tuple(
-        IntentScore(intent=name, rows=sum(row.values()), precision=0.8, recall=row.get(name, 0) / sum(row.values()), f1=0.79)
+        IntentScore(
+            intent=name,
+            rows=sum(row.values()),
+            precision=0.8,
+            recall=row.get(name, 0) / sum(row.values()),
+            f1=0.79,
+            precision_interval=(0.62, 0.91),
+            recall_interval=(0.6, 0.9),
+        )
         for name, row in confusion.items()
     )
     unparsable = sum(row.get("unparsable", 0) for row in confusion.values()) / 300
@@ -265,14 +274,27 @@ def _tuning(rng: random.Random) -> TuningReport:
         trained_tokens=45_120,
         tokens_per_second=238.4,
         evaluations=(
-            sample_evaluation("tuned", "eval", 0.417, chinese=0.139, with_confusion=True),
+            sample_evaluation("tuned", "eval", 0.417, chinese=0.139, with_confusion=True).model_copy(update=sample_trust()),
             sample_evaluation("probe", "eval", 0.503, chinese=0.306),
             sample_evaluation("base_zero_shot", "eval", 0.013, chinese=0.0),
+            _sampled("base_few_shot", 0.1),
+            _sampled("base_few_shot_json", 0.25),
         ),
         against_probe=PairedTest(wins=38, losses=64, p_value=0.0132),
         against_base=PairedTest(wins=122, losses=1, p_value=2.3e-35),
+        against_champion=PairedTest(wins=14, losses=11, p_value=0.69),
+        calibration=sample_calibration(),
+        parity=sample_parity(),
+        cross_validation=sample_cross_validation(),
         promotion="champion",
     )
+
+
+def _sampled(student: str, joint: float) -> Evaluation:
+    """A student that was asked 40 of 300 rows."""
+    whole = sample_evaluation(student, "eval", joint)
+    overall = sample_metrics(40, joint, intent=joint + 0.2, slot=joint + 0.1, unparsable=0.2)
+    return whole.model_copy(update={"overall": overall, "by_language": {}, "sample_of": 300})
 
 
 def sample_adapter(name: str, *, parent: str | None) -> AdapterArtifact:

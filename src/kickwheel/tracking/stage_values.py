@@ -35,7 +35,30 @@ def evaluation_values(evaluation: Evaluation) -> Values:
             for prefix, metrics in sets.items()
             for name, value in metrics.model_dump(exclude={"joint_interval"}).items()
         }
+        | _more_values(evaluation)
     )
+
+
+def _more_values(evaluation: Evaluation) -> dict[str, float | None]:
+    """Calibration, out-of-scope detection and free text, where they were measured."""
+    found: dict[str, float | None] = {}
+    if quality := evaluation.calibration:
+        outside = quality.out_of_scope
+        found |= {
+            "ece": quality.ece,
+            "ece_raw": quality.ece_raw,
+            "adaptive_ece": quality.adaptive_ece,
+            "aurc": quality.aurc,
+            "coverage": quality.at_threshold.coverage,
+            "covered_accuracy": quality.at_threshold.accuracy,
+            "out_of_scope_recall": outside.recall,
+            "out_of_scope_precision": outside.precision,
+            "out_of_scope_auroc": outside.auroc,
+            "in_scope_refused": outside.in_scope_refused,
+        }
+    if text := evaluation.free_text:
+        found |= {"bleu": text.bleu, "rouge_l": text.rouge_l}
+    return {f"{evaluation.student}/{name}": value for name, value in found.items()}
 
 
 def stage_values(result: BaseModel) -> Values:
@@ -59,7 +82,8 @@ def stage_values(result: BaseModel) -> Values:
             return finite({**labels, **more, **checks, **paid, "teacher_right": result.teacher.right})
         case TuningReport() | StudentReport():
             values = {"trained_tokens": result.trained_tokens, "tokens_per_second": result.tokens_per_second}
-            return finite(values) | {k: v for item in result.evaluations for k, v in evaluation_values(item).items()}
+            students = {k: v for item in result.evaluations for k, v in evaluation_values(item).items()}
+            return finite(values) | students | finite(_trust_values(result))
         case ThroughputReport():
             arms = dict.fromkeys(("base", "adapter", *(point.arm for point in result.points)))
             rates = {f"largest_rate/{arm}": result.largest_rate(arm) for arm in arms}
@@ -82,6 +106,27 @@ def stage_values(result: BaseModel) -> Values:
             values = finite({**business, **signals, "conflicts": result.conflicts, "trained_tokens": result.trained_tokens})
             return values | {k: v for item in gate for k, v in evaluation_values(item).items()}
     raise TypeError(f"no stage gives a {type(result).__name__}")
+
+
+def _trust_values(result: TuningReport) -> dict[str, float | None]:
+    """Calibration, parity and cross-validation of a tuning."""
+    found: dict[str, float | None] = {}
+    if calibration := result.calibration:
+        names = ("temperature", "bias", "threshold", "ece_before", "ece_after")
+        found |= {f"calibration/{name}": getattr(calibration, name) for name in names}
+    if result.parity and result.parity.arms:
+        found |= {f"parity/{arm.name}": arm.agreement for arm in result.parity.arms}
+        found |= {"parity/prompts": result.parity.prompts, "parity/passed": not result.parity.failures}
+    for item in result.cross_validation:
+        figures = item.model_dump(exclude={"student"})
+        found |= {f"{item.student}_folds/{name}": value for name, value in figures.items()}
+    if test := result.against_champion:
+        found |= {
+            "against_champion/wins": test.wins,
+            "against_champion/losses": test.losses,
+            "against_champion/p": test.p_value,
+        }
+    return found
 
 
 def stage_curves(result: BaseModel) -> Curves:

@@ -19,7 +19,8 @@ def test_whole_lap_writes_page_plots_and_a_report_that_reads_back(tmp_path: Path
     assert written.html == str(tmp_path / "report.html")
     assert written.model_copy(update={"html": None}) == sample_report()
     names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    plots = ("learning_curve", "coverage", "loss", "confusion", "latency", "achieved", "distillation_loss")
+    plots = ("learning_curve", "coverage", "loss", "confusion", "reliability", "coverage_curve", "latency", "achieved")
+    plots += ("distillation_loss",)
     assert names == {"report.json", "report.html", *(f"plots/{plot}.svg" for plot in plots)}
 
 

@@ -41,6 +41,9 @@ def test_plain_lora_passes(tmp_path: Path) -> None:
         ({"target_modules": []}, "empty"),
         ({"init_lora_weights": "pissa_niter_4"}, "pissa"),
         ({"trainable_token_indices": [1]}, "token embeddings"),
+        ({"alora_invocation_tokens": [1, 2]}, "aLoRA"),
+        ({"layer_replication": [[0, 2]]}, "layer replication"),
+        ({"use_qalora": True}, "QA-LoRA"),
         ({"peft_type": "IA3"}, "IA3"),
     ],
 )
