@@ -153,10 +153,13 @@ def register_adapter(
 
     One that gives other frames on the server than where it was trained is not registered.
     """
-    champion = local_champion(place)
+    champion, challenger = local_champion(place), served.student("challenger", adapter, confidence=True)
+    held = None
+    if champion and champion.folder.sha256 != adapter.folder.sha256:  # both are asked anew: the gate takes their time
+        held = served.student("champion", champion, confidence=True)
     verdict = compare(
-        served.student("champion", champion) if champion and champion.folder.sha256 != adapter.folder.sha256 else None,
-        AnsweredStudent("challenger", assessment.valid_answers, served.student("challenger", adapter)),
+        held,
+        challenger if held else AnsweredStudent("challenger", assessment.valid_answers, challenger),
         place.domain.rows("valid"),
         place.settings.distillation,
         evaluated_with=served.evaluated_with,
