@@ -41,7 +41,7 @@ def parity_of(
     started, base, catalog = time.monotonic(), base_model(place).path, place.catalog
     texts = parity_texts([row.text for row in place.domain.rows("valid")], settings.parity_prompts, place.settings.seed)
     on_server = AnsweredStudent("served", assessment.valid_answers, served.student("tuned", adapter))
-    with tempfile.TemporaryDirectory(dir=place.work("tuning"), prefix=".merged-") as folder:
+    with tempfile.TemporaryDirectory(dir=trained.folder.parent, prefix=".merged-") as folder:
         merged = merge(base, trained.folder, Path(folder) / "merged")
         report = check_parity(
             texts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from kickwheel.seeding.leakage import HeldOut, refuse_leaks
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.tracking.stage_values import stage_curves, stage_values
 from kickwheel.tracking.students_adapter import WEIGHTS_TAG, StudentRegistry, read_recipe, record_recipe
-from kickwheel.tuning.assessment import Assessment, assess
+from kickwheel.tuning.assessment import Assessment, assess, calibrate, write_calibration
 from kickwheel.tuning.base_identity_adapter import count_weights, mean_tokens, threads, use_threads
 from kickwheel.tuning.convergence import sentences
 from kickwheel.tuning.encoder_student_adapter import load_encoder_student
@@ -32,6 +33,7 @@ from schemas.student import Recipe, StudentKind, StudentReport
 from schemas.tuning import GateVerdict, Method
 from tasks import policies
 from tasks.adapters import artifact_of, local_champion, register
+from tasks.parity import parity_of
 from tasks.progress import progress_of
 from tasks.wiring import Place, base_model, encoder_trainer, students, tracker, trainer
 
@@ -183,7 +185,7 @@ def report_student(place: Place, order: Order, trained: TrainedAdapter, run: Run
     probe = Probe.fit(rows, seed=place.settings.seed, vocabulary_texts=[row.text for row in place.domain.rows("pool")])
     if recipe.kind == "encoder":
         student: Student = load_encoder_student(trained.folder, place.catalog)
-        assessment = assess(place.domain.rows("eval"), student, [probe], evaluated_with="in this process")
+        assessment = _calibrated(place, student, trained.folder, [probe], "in this process")
         promotion = _register_encoder(place, order, trained, name, run)
     elif recipe.method == "full":
         from kickwheel.tuning.inprocess_adapter import InProcessStudent
@@ -220,13 +222,10 @@ def _assess_causal(
     adapter = artifact_of(place, trained.folder, order.name, train_sha256=recipe.train.sha256, plan=recipe.causal)
     with students(place, "tuning") as served:
         base = served.student("base_zero_shot", None, lambda text: zero_shot_messages(text, place.catalog))
-        assessment = assess(
-            place.domain.rows("eval"),
-            served.student("tuned", adapter),
-            [base, probe],
-            evaluated_with=served.evaluated_with,
-            progress=progress_of("students evaluated"),
-        )
+        tuned = served.student("tuned", adapter, confidence=True)
+        assessment = _calibrated(place, tuned, trained.folder, [base, probe], served.evaluated_with)
+        adapter = adapter.model_copy(update={"folder": folder_ref(trained.folder)})
+        parity = parity_of(place, served, trained, adapter, assessment, run)
         champion = local_champion(place)
         verdict = compare(
             served.student("champion", champion) if champion and champion.folder.sha256 != adapter.folder.sha256 else None,
@@ -235,8 +234,28 @@ def _assess_causal(
             place.settings.distillation,
             evaluated_with=served.evaluated_with,
         )
+    if parity.failures:
+        return assessment, f"not registered: {'; '.join(parity.failures)}"
     register(place, adapter, verdict, run)
     return assessment, _said(verdict)
+
+
+def _calibrated(place: Place, student: Student, folder: Path, baselines: Sequence[Student], evaluated_with: str) -> Assessment:
+    """The student on eval beside its baselines, its confidence calibrated on valid; the calibration lies beside the weights."""
+    settings, valid = place.settings.evaluation, place.domain.ref("valid")
+    rows = place.domain.rows("valid")
+    calibration, answers = calibrate(rows, student, target_accuracy=settings.target_accuracy, sha256=valid.sha256)
+    write_calibration(calibration, folder)
+    assessment = assess(
+        place.domain.rows("eval"),
+        student,
+        baselines,
+        evaluated_with=evaluated_with,
+        calibration=calibration,
+        free_text_slots=settings.free_text_slots,
+        progress=progress_of("students evaluated"),
+    )
+    return replace(assessment, valid_answers=answers)
 
 
 def _register_encoder(place: Place, order: Order, trained: TrainedAdapter, name: str, run: RunRecorder) -> str:

@@ -19,14 +19,18 @@ from kickwheel.probe import Probe
 from kickwheel.seeding.leakage import HeldOut, refuse_leaks
 from kickwheel.seeding.teacher_prompt import TeacherPrompt
 from kickwheel.tracking.runs_adapter import RunRecorder
-from kickwheel.tuning.assessment import Assessment, Baseline, assess, calibrate
+from kickwheel.tuning.assessment import Assessment, Baseline, assess, calibrate, write_calibration
 from kickwheel.tuning.base_identity_adapter import count_weights, mean_tokens
 from kickwheel.tuning.convergence import sentences
 from kickwheel.tuning.installed_loader_adapter import installed_rules
 from kickwheel.tuning.ports import Surroundings, TrainedAdapter
 from kickwheel.tuning.preflight import check_adapter, check_plan
+<<<<<<< HEAD
 from kickwheel.tuning.recipe import make_plan
 from kickwheel.workspace import read_jsonl
+=======
+from kickwheel.workspace import folder_ref, read_jsonl
+>>>>>>> efaeb77 (kickwheel tune: calibration beside the weights, parity before an adapter is registered)
 from schemas.parity import ParityReport
 from schemas.seeding import SeedSet
 from schemas.tuning import AdapterArtifact, LoraPlan, TuningReport
@@ -164,6 +168,8 @@ def register_adapter(
         place.settings.distillation,
         evaluated_with=served.evaluated_with,
     )
+    write_calibration(assessment.calibration, trained.folder)
+    adapter = adapter.model_copy(update={"folder": folder_ref(trained.folder)})
     promotion = "champion" if verdict.decision == "promote" else f"{verdict.decision}: {'; '.join(verdict.reasons)}"
     if parity.failures:
         promotion = f"not registered: {'; '.join(parity.failures)}"

@@ -83,7 +83,8 @@ def stage_values(result: BaseModel) -> Values:
         case TuningReport() | StudentReport():
             values = {"trained_tokens": result.trained_tokens, "tokens_per_second": result.tokens_per_second}
             students = {k: v for item in result.evaluations for k, v in evaluation_values(item).items()}
-            return finite(values) | students | finite(_trust_values(result))
+            trust = _trust_values(result) if isinstance(result, TuningReport) else {}
+            return finite(values) | students | finite(trust)
         case ThroughputReport():
             arms = dict.fromkeys(("base", "adapter", *(point.arm for point in result.points)))
             rates = {f"largest_rate/{arm}": result.largest_rate(arm) for arm in arms}

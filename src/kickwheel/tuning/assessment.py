@@ -5,13 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kickwheel.evaluation import evaluate, fit_calibration, mcnemar
 from kickwheel.inference.ports import Student
+from kickwheel.workspace import write_atomically
 from schemas.calibration import Calibration
 from schemas.frame import Frame, Prediction
 from schemas.quality import CrossValidation, Evaluation, PairedTest
 from schemas.utterance import Utterance
+
+CALIBRATION_FILE = "calibration.json"
+"""Of an artifact: how far its confidence may be believed."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,15 @@ def calibrate(
         gold, answers, student=tuned.name, target_accuracy=target_accuracy, fitted_on="valid", fitted_sha256=sha256
     )
     return calibration, {row.text: answer for row, answer in zip(rows, answers, strict=True)}
+
+
+def write_calibration(calibration: Calibration | None, folder: Path) -> None:
+    """``calibration.json`` beside the weights, where whatever serves them finds it; none where no confidence is known."""
+    path = folder / CALIBRATION_FILE
+    if calibration is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_atomically(path, calibration.model_dump_json(indent=1) + "\n")
 
 
 def sampled(rows: Sequence[Utterance], count: int, seed: int) -> list[int]:
