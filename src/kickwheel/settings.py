@@ -10,20 +10,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from kickwheel.errors import InputError
+from kickwheel.evaluation_settings import EvaluationSettings
+from kickwheel.settings_group import Group
 from schemas.student import EncoderStudentPlan
 from schemas.throughput import Slo
 from schemas.training import GuardPlan, RobustPlan
 from schemas.tuning import LoraPlan
-
-
-class Group(BaseModel):
-    """A settings group: frozen, unknown names refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ModelSettings(Group):
@@ -315,34 +311,6 @@ class ServingSettings(Group):
     cache_size: int = Field(default=10_000, ge=0, description="Answers kept in memory; 0: none")
     batch: int = Field(default=16, ge=1, description="Texts that a student in this process reads at once")
     drain_s: float = Field(default=30.0, gt=0, description="Seconds for what has begun, at a change of version and at the end")
-
-
-class EvaluationSettings(Group):
-    """What tuning measures beside the tuned student, and what must hold before an adapter is registered."""
-
-    few_shot: int = Field(default=6, ge=0, description="Nearest labelled rows in the untuned base's prompt; 0: no such arm")
-    base_sample: int = Field(
-        default=40, ge=0, description="Rows of eval, drawn by seed, that the base is asked few-shot; 0: all of them"
-    )
-    constrained: bool = Field(
-        default=True, description="Ask the base few-shot under a JSON schema too, where the server can; reported apart"
-    )
-    target_accuracy: float = Field(
-        default=0.9, gt=0, le=1, description="Accuracy that answers at or above the confidence threshold are to have on valid"
-    )
-    free_text_slots: tuple[str, ...] = Field(
-        default=(), description="Slots whose values are free text: BLEU and ROUGE-L are reported for them beside exact spans"
-    )
-    folds: int = Field(default=5, ge=0, description="Folds of the probe's cross-validation; 0 or 1: none")
-    folds_below: int = Field(default=500, ge=0, description="Labelled rows from which on there is no cross-validation")
-    parity_prompts: int = Field(
-        default=8,
-        ge=0,
-        description="Prompts put to PEFT, merged weights and the served adapter before it is registered; 0: none",
-    )
-    parity_tolerance: float = Field(
-        default=0.25, ge=0, le=1, description="Share of those prompts whose frames may differ (bf16 turns near-ties)"
-    )
 
 
 class Settings(BaseSettings):

@@ -20,7 +20,7 @@ def test_whole_lap_writes_page_plots_and_a_report_that_reads_back(tmp_path: Path
     assert written.model_copy(update={"html": None}) == sample_report()
     names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     plots = ("learning_curve", "coverage", "loss", "confusion", "reliability", "coverage_curve", "latency", "achieved")
-    plots += ("distillation_loss",)
+    plots += ("distillation_loss", "load_cdf", "load_timeline")
     assert names == {"report.json", "report.html", *(f"plots/{plot}.svg" for plot in plots)}
 
 

@@ -85,7 +85,7 @@ def test_ids_are_unique_and_every_reference_has_its_target() -> None:
 
 def test_page_shows_every_plot() -> None:
     _, page = page_of(sample_report(), sample_plots())
-    assert page.tags.count("svg") == len(sample_plots()) == 9
+    assert page.tags.count("svg") == len(sample_plots()) == 11
 
 
 def test_stages_stand_in_lap_order() -> None:
