@@ -25,12 +25,8 @@ from kickwheel.tuning.convergence import sentences
 from kickwheel.tuning.installed_loader_adapter import installed_rules
 from kickwheel.tuning.ports import Surroundings, TrainedAdapter
 from kickwheel.tuning.preflight import check_adapter, check_plan
-<<<<<<< HEAD
 from kickwheel.tuning.recipe import make_plan
-from kickwheel.workspace import read_jsonl
-=======
 from kickwheel.workspace import folder_ref, read_jsonl
->>>>>>> efaeb77 (kickwheel tune: calibration beside the weights, parity before an adapter is registered)
 from schemas.parity import ParityReport
 from schemas.seeding import SeedSet
 from schemas.tuning import AdapterArtifact, LoraPlan, TuningReport
