@@ -13,6 +13,7 @@ from kickwheel.cli import (
     check,
     check_adapter,
     doctor,
+    engine,
     feedback,
     init,
     intent,
@@ -49,6 +50,7 @@ app.command("check-adapter")(check_adapter.command)
 app.command("doctor")(doctor.command)
 app.command("settings")(settings.command)
 app.add_typer(feedback.app, name="feedback")
+app.add_typer(engine.app, name="engine")
 app.add_typer(intent.app, name="intent")
 app.add_typer(review.app, name="review")
 app.add_typer(seed.app, name="seed")

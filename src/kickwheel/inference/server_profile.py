@@ -26,7 +26,7 @@ def load_profile(path: Path) -> ServerProfile:
 
 
 def save_profile(profile: ServerProfile, path: Path) -> None:
-    """Write a profile; a file that stands there is replaced as a whole."""
+    """Write a profile; a file that stands there is replaced as a whole. Engine settings that are null are vLLM's own."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    values = profile.model_dump(mode="json", exclude_none=True)
+    values = profile.model_dump(mode="json", exclude_none=True) | {"engine": profile.engine.model_dump(mode="json")}
     write_atomically(path, _HEAD + yaml.safe_dump(values, sort_keys=False, allow_unicode=True))

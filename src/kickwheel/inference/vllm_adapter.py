@@ -100,6 +100,7 @@ def start_server(
     enable_lora: bool,
     served_name: str = "",
     environment: Mapping[str, str] | None = None,
+    engine: EngineSettings | None = None,
 ) -> RunningServer:
     """Start vLLM on 127.0.0.1 and wait until it is healthy; whoever calls this calls ``stop()``, whatever happens.
 
@@ -108,11 +109,13 @@ def start_server(
     Args:
         served_name: name of the model in requests; empty: that of its folder.
         environment: more variables for the server, over everything else.
+        engine: settings of the engine; None: those of the profile that the settings name, if they name one.
 
     Raises:
         ServerNotInstalled, ServerFailed: see :func:`model_server`.
     """
-    planned = plan_server(settings, base_path=base_path, enable_lora=enable_lora, served_name=served_name)
+    engine = engine or engine_of(settings)
+    planned = plan_server(settings, base_path=base_path, enable_lora=enable_lora, served_name=served_name, engine=engine)
     endpoint = VllmEndpoint(f"http://127.0.0.1:{planned.port}/v1")
     begin = time.monotonic()
     process = SupervisedProcess(planned.command, {**planned.environment, **(environment or {})}, log)
@@ -123,7 +126,7 @@ def start_server(
             base_name=planned.served_name,
             version=endpoint.version(),
             endpoint=endpoint,
-            engine_settings=described(settings, enable_lora=enable_lora, engine=engine_of(settings)),
+            engine_settings=described(settings, enable_lora=enable_lora, engine=engine),
             startup_s=time.monotonic() - begin,
             process=process,
             settings=settings,
@@ -144,7 +147,14 @@ class PlannedServer:
     environment: dict[str, str] = field(repr=False)
 
 
-def plan_server(settings: ServerSettings, *, base_path: Path, enable_lora: bool, served_name: str = "") -> PlannedServer:
+def plan_server(
+    settings: ServerSettings,
+    *,
+    base_path: Path,
+    enable_lora: bool,
+    served_name: str = "",
+    engine: EngineSettings | None = None,
+) -> PlannedServer:
     """The command and environment of a server, with a port that is free now; nothing is started.
 
     Raises:
@@ -154,7 +164,7 @@ def plan_server(settings: ServerSettings, *, base_path: Path, enable_lora: bool,
     command = find_server_command(settings)
     port = choose_port(settings.port)
     name = served_name or base_path.resolve().name
-    engine = engine_of(settings)
+    engine = engine or engine_of(settings)
     arguments = server_arguments(
         settings,
         command,

@@ -14,7 +14,7 @@ from schemas.engine import EngineSettings, ServerProfile
 
 
 def test_a_profile_is_the_same_when_read_again(tmp_path: Path) -> None:
-    engine = EngineSettings(max_num_seqs=32, graph_sizes=(1, 8), chunked_prefill=False, kv_space_gib=2)
+    engine = EngineSettings(max_num_seqs=32, block_size=None, graph_sizes=(1, 8), chunked_prefill=False, kv_space_gib=2)
     profile = ServerProfile(name="示例", device="cpu", engine=engine)
     save_profile(profile, tmp_path / "profile.yaml")
     assert load_profile(tmp_path / "profile.yaml") == profile
