@@ -109,15 +109,14 @@ class EngineBench:
         environment = {"VLLM_CACHE_ROOT": str(cache)} if cache is not None else {}
         with StartupWatch(log) as watch, self.server(log.stem, environment=environment) as server:
             begin = time.monotonic()
+            token = server.endpoint.first_token(server.base_name) if way != "none" else 0.0
             if way == "full":
                 warm_server(server.url, server.base_name, warm_up_requests("full"))
-            elif way == "forward":
-                server.endpoint.first_token(server.base_name)
             warmed = time.monotonic() - begin
             kinds = warm_up_requests("full")
             first = [_seconds(server, request) for request in kinds]
             warm = [_seconds(server, request) for _ in range(WARM_ROUNDS) for request in kinds]
-            phases = startup_phases(watch.lines, ready_s=server.startup_s or 0.0, first_token_s=warmed or first[0])
+            phases = startup_phases(watch.lines, ready_s=server.startup_s or 0.0, first_token_s=token or first[0])
             return StartMeasured(
                 warm_up=way,
                 caches="filled" if filled else "empty",
