@@ -13,14 +13,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from kickwheel.errors import StageFailed
-from kickwheel.tuning.batch_adapter import collate
+from kickwheel.tuning.acceleration import Acceleration
+from kickwheel.tuning.accelerator_adapter import batch_maker, compile_layers, in_bf16
 from kickwheel.tuning.encoding import Example
 from kickwheel.tuning.guard_adapter import GuardHook
 from kickwheel.tuning.ports import Progress
@@ -37,6 +38,9 @@ CHECKPOINTS = 20
 """In a whole training: a kill loses at most a twentieth. One takes about 0.1 s."""
 
 LOSS_POINTS = 60
+
+PADDED = Acceleration(packed=False)
+"""As transformers does it by itself: for comparison, and where rows must not be packed."""
 
 _WEIGHTS = ("adapter_model.safetensors", "model.safetensors")
 _PARTS = ("optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
@@ -64,6 +68,7 @@ def run_loop(
     work: Path,
     progress: Progress | None = None,
     hook: GuardHook | None = None,
+    acceleration: Acceleration = PADDED,
 ) -> LoopResult:
     """Train ``model`` in place. ``work`` holds the checkpoints; the last complete one in it is taken up again.
 
@@ -71,12 +76,17 @@ def run_loop(
         StageFailed: a loss is no number.
         SystemExit: SIGTERM came, and a checkpoint was written; a handler that was installed before is asked first.
     """
-    from datasets import Dataset
+    import torch
     from torch import Generator
     from torch.utils.data import DataLoader
     from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-    dataset = Dataset.from_list([asdict(example) for example in examples])
+    on_gpu = model.device.type != "cpu"
+    batch_of = batch_maker(examples, steps.batches, acceleration, pad)
+    if on_gpu:
+        torch.backends.cuda.enable_cudnn_sdp(False)  # its gradients under a mask are not to be trusted: pytorch/pytorch 196678
+    if acceleration.compiled:
+        compile_layers(model)
     stop = threading.Event()
     norms: list[Any] = []
     started, seconds_before = time.monotonic(), 0.0
@@ -86,19 +96,27 @@ def run_loop(
 
         def get_train_dataloader(self) -> DataLoader[Any]:
             # A generator of its own: the loader draws a number, which must not depend on whether we resumed.
+            numbers = range(steps.steps)
+            one_each = [[number] for number in numbers]
             return DataLoader(
-                dataset,
-                batch_sampler=[list(batch) for batch in steps.batches],
-                collate_fn=lambda items: collate(items, pad),
+                numbers,  # type: ignore[arg-type]
+                batch_sampler=one_each,
+                collate_fn=lambda chosen: batch_of(chosen[0]),
                 generator=Generator(),
+                pin_memory=on_gpu,
             )
+
+        def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+            return 0  # nobody reads it, and counting a model's parameters takes milliseconds a step
 
         def compute_loss(
             self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
         ) -> Any:
-            loss = loss_of(model, inputs)
-            if not math.isfinite(loss.item()):
-                step = self.state.global_step + 1
+            with in_bf16(model) if acceleration.autocast else nullcontext():
+                loss = loss_of(model, inputs)
+            step = self.state.global_step + 1
+            # What is no number stays none, so that a look now and then finds it.
+            if (step % acceleration.loss_every == 0 or step == steps.steps) and not math.isfinite(loss.item()):
                 raise StageFailed(f"the loss of step {step} is {loss.item()}: lower the learning rate {plan.learning_rate:g}")
             return loss
 
@@ -150,10 +168,10 @@ def run_loop(
         report_to=[],
         disable_tqdm=True,
         remove_unused_columns=False,
-        dataloader_pin_memory=False,
+        dataloader_pin_memory=on_gpu,
     )
     arguments._n_gpu = min(1, arguments.n_gpu)  # batches are small: spread over several GPUs they would only wait
-    trainer = PlannedTrainer(model=model, args=arguments, train_dataset=dataset, callbacks=[Watch()])
+    trainer = PlannedTrainer(model=model, args=arguments, train_dataset=list(examples), callbacks=[Watch()])
     trainer.remove_callback(PrinterCallback)  # stdout belongs to the command line
     checkpoint = last_checkpoint(work)
     if checkpoint is not None:

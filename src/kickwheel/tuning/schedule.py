@@ -41,10 +41,12 @@ class StepPlan:
         return self.tokens_through[-1]
 
 
-def plan_steps(lengths: Sequence[int], plan: LoraPlan) -> StepPlan:
+def plan_steps(lengths: Sequence[int], plan: LoraPlan, *, alike: bool = True) -> StepPlan:
     """Batches of ``plan.batch_size`` examples, pass after pass in a new order, until the next one would break the budget.
 
-    ``lengths`` are the examples' tokens, padding not counted. Deterministic under ``plan.seed``.
+    ``lengths`` are the examples' tokens, padding not counted. ``alike`` puts rows of like length into one batch, which saves
+    padding; without it every batch has about as many tokens, which packed batches of one shape want. Deterministic under
+    ``plan.seed``.
 
     Raises:
         StageFailed: there are no examples, or the budget does not hold the first batch.
@@ -55,7 +57,7 @@ def plan_steps(lengths: Sequence[int], plan: LoraPlan) -> StepPlan:
     tokens_through: list[int] = []
     spent = 0
     rng = random.Random(plan.seed)  # noqa: S311 - a reproducible order
-    for batch in _passes(lengths, plan.batch_size, rng):
+    for batch in _passes(lengths, plan.batch_size, rng, alike):
         spent += sum(lengths[index] for index in batch)
         if spent > plan.max_tokens:
             break
@@ -81,14 +83,16 @@ def plan_steps(lengths: Sequence[int], plan: LoraPlan) -> StepPlan:
     return StepPlan(tuple(batches), tuple(tokens_through), warmup, tuple(reasons))
 
 
-def _passes(lengths: Sequence[int], batch_size: int, rng: random.Random) -> Iterator[tuple[int, ...]]:
+def _passes(lengths: Sequence[int], batch_size: int, rng: random.Random, alike: bool) -> Iterator[tuple[int, ...]]:
     """Batches for ever; every pass holds each example once."""
     order = list(range(len(lengths)))
     while True:
         rng.shuffle(order)
         batches: list[tuple[int, ...]] = []
         for start in range(0, len(order), batch_size * WINDOW):
-            window = sorted(order[start : start + batch_size * WINDOW], key=lambda index: -lengths[index])
+            window = order[start : start + batch_size * WINDOW]
+            if alike:
+                window = sorted(window, key=lambda index: -lengths[index])
             batches += [tuple(window[at : at + batch_size]) for at in range(0, len(window), batch_size)]
         rng.shuffle(batches)
         yield from batches

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kickwheel.errors import StageFailed
+from kickwheel.tuning.acceleration import Acceleration
+from kickwheel.tuning.accelerator_adapter import acceleration_of
 from kickwheel.tuning.batch_adapter import collate, completion_logprobs
 from kickwheel.tuning.convergence import check_schedule
 from kickwheel.tuning.encoding import MAX_TOKENS, Example, FrameEncoder, short_enough
@@ -81,11 +83,13 @@ def train_adapter(
     progress: Progress | None = None,
     objective: str = "",
     around: Surroundings = Surroundings(guard=GuardPlan(action="off")),  # noqa: B008 - frozen
+    acceleration: Acceleration | None = None,
 ) -> TrainedAdapter:
     """Plan, train, save: the way from examples to an adapter that tuning and distillation share.
 
     Checkpoints lie in ``.<out>.<fingerprint>`` beside ``out`` until the adapter is written; the record of the finished
     training in ``<out>.training.json``. ``objective`` names the loss and its settings where they are not in the plan.
+    ``acceleration`` None: chosen from device, model and size.
 
     Raises:
         StageFailed: see :class:`~kickwheel.tuning.ports.LoraTrainer`.
@@ -94,7 +98,8 @@ def train_adapter(
     if parent is not None:
         _check_parent(parent, plan)
     kept, left_out = short_enough(examples)
-    steps = plan_steps([example.tokens for example in kept], plan)
+    speed = acceleration or acceleration_of(base_path, plan)
+    steps = plan_steps([example.tokens for example in kept], plan, alike=not speed.fixed)
     weights = hash_file(parent / "adapter_model.safetensors") if parent else None
     watched = [FrameEncoder(tokenizer).labelled(row) for row in around.valid[: around.guard.rows]]
     if around.guard.action != "off":
@@ -126,14 +131,14 @@ def train_adapter(
         keeps_best=plan.method == "lora",
         every=1 if base.device.type == "cpu" else 10,
     )
-    result = run_loop(model, kept, steps, plan, loss_of, pad=pad, work=work, progress=progress, hook=hook)
+    result = run_loop(model, kept, steps, plan, loss_of, pad=pad, work=work, progress=progress, hook=hook, acceleration=speed)
     if not result.is_main:
         return TrainedAdapter(out, result.losses, steps.tokens, result.seconds)
     if plan.method == "full":
         save_model(model, tokenizer, out)
     else:
         save_adapter(model, out)
-    reasons = steps.reasons
+    reasons = steps.reasons + speed.reasons
     if left_out:
         reasons += (f"{left_out} rows were left out: longer than {MAX_TOKENS} tokens",)
     before = check_schedule(
