@@ -38,6 +38,7 @@ from kickwheel.intent.statement_words import (
     EN_BEFORE,
     EN_CAUSATIVE,
     EN_PASSIVE,
+    LABELLED,
     LIMITS,
     MOVES,
     OTHER_VERBS,
@@ -58,12 +59,15 @@ from kickwheel.intent.time_reading import TimeReading, read_time, time_tokens, w
 from kickwheel.intent.time_refused import TimeRefused
 from kickwheel.intent.time_tokens import DataPeriod, InZone, Token
 from kickwheel.intent.triples import triple
+from kickwheel.intent.unread import without_unread
 
 _ADDING = {"enrich"}
 """Actions whose words may be followed by what is added: 为用户画像补充兴趣标签."""
 _CIRCLED = re.compile(r"^\s*[\u2460-\u249b]\s*")
 """A circled number before a list item; normalising would make it a figure."""
 _RUNS_BEHIND = re.compile(rf"\s*(?:{RUNS.pattern})$", RUNS.flags)
+_NOT_EXPLAINED = ("not_a_task", "unknown_target", "unknown_action")
+"""Reasons for which a statement is read once more without the parts around it."""
 _SAY = "Say it as 'sync ORDERS to LAKE every day at 9:00'"
 
 
@@ -86,7 +90,19 @@ class RulesRecogniser:
         if text.endswith(("?", "吗")) and not polite:
             return [Refused("not_a_task", "This is a question: which task does it ask for?")]
         text, slips = respelled(BULLET.sub("", POLITE_END.sub("", text)), self.glossary.action_forms, self.glossary.own_words)
-        text = STORY.sub("", text)
+        text = STORY.sub("", LABELLED.sub("", text))
+        found = self._read(text, slips)
+        if not any(isinstance(outcome, Refused) and outcome.reason in _NOT_EXPLAINED for outcome in found):
+            return found
+        shorter, unread = without_unread(text, self.glossary)
+        again = self._read(shorter, slips) if unread else []
+        if not again or not all(isinstance(outcome, Recognised) and outcome.target for outcome in again):
+            return found
+        flag = f"not read: {'; '.join(unread)}"
+        return [replace(outcome, flag=flag) for outcome in again if isinstance(outcome, Recognised)]
+
+    def _read(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
+        """Triples or refusals of a text without what introduces or ends it."""
         if not ARROW.search(text):
             return self._moved(text, slips) or self._outcomes(text, slips)
         text = ARROW.sub(" to ", text)

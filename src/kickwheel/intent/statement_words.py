@@ -10,7 +10,7 @@ import re
 _FLAGS = re.IGNORECASE | re.ASCII
 
 _MODAL = (
-    r"(?:must|shall|should|ought\s+to|needs?\s+to|wants?\s+to|(?:would|'d)\s+like\s+to|has\s+to|have\s+to|will|is\s+to|are\s+to"
+    r"(?:must|shall|should|could(?!n)|ought\s+to|needs?\s+to|wants?\s+to|(?:would|'d)\s+like\s+to|has\s+to|have\s+to|will|is\s+to|are\s+to"
     r"|(?:is|are)\s+(?:required|expected|supposed|scheduled)\s+to)"
 )
 _SYSTEM = r"(?:(?:the\s+|our\s+|a\s+)?(?:data\s+)?(?:platform|system|pipeline|job|task|service|scheduler)|it)\b"
@@ -86,6 +86,8 @@ BULLET = re.compile(
     r"|\([一二三四五六七八九十]{1,3}\)\s*|[一二三四五六七八九十]{1,3}、\s*|\[[ xX]\]\s*)+"
 )
 """What a list puts before its items."""
+LABELLED = re.compile(r"^\|?\s*(?:[A-Z]{2,6}[-_ ]?\d{1,5}|\d{1,3})\s*[:|]\s*(?=\D)")
+"""The number of a requirement or of a table's row: 'REQ-014:', '| 7 |'."""
 REASON = re.compile(
     r"\s*(?:为了|为(?=[^,]{1,16}(?:需要|起见|目的))|因为?|由于|鉴于|考虑到|出于|(?:根据|按照?|依据|应)(?=[^,]{1,20}(?:需求|要求|规定|规范|制度|安排|计划|约定)))[^,]{2,40},\s*"
     r"|\s*(?:as|since|because|given(?:\s+that)?|(?:in\s+order\s+)?to\s+(?:keep|support|help|make|avoid|ensure|give|meet|comply)\b"
