@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
+from fastapi.params import Depends
 from pydantic import BaseModel, Discriminator, Tag
 
 from kickwheel.errors import RateLimited, ServiceUnavailable
@@ -55,9 +57,11 @@ Posted = Annotated[
 """One event, or ``{"events": [...]}``."""
 
 
-def feedback_router(writer: GroupCommitWriter, settings: DistillationSettings | None = None) -> APIRouter:
+def feedback_router(
+    writer: GroupCommitWriter, settings: DistillationSettings | None = None, *, readers: Sequence[Depends] = ()
+) -> APIRouter:
     """``POST /v1/feedback``: one event or a batch, acknowledged when it is durable. The same events again change nothing.
-    ``GET /v1/signals``: what the events say by now.
+    ``GET /v1/signals``: what the events say by now; it shows what users typed, so ``readers`` says who may read.
 
     429 with Retry-After where too much waits to be written, 503 where the store can't be reached: nothing was taken then, or
     it is taken again without harm.
@@ -83,20 +87,21 @@ def feedback_router(writer: GroupCommitWriter, settings: DistillationSettings | 
             ) from error
 
     @router.get(
-        "/v1/signals", summary="Read what feedback says about an answer, or about a text", response_model=FeedbackSignals
+        "/v1/signals",
+        summary="Read what feedback says about an answer, or about a text; without either, about none",
+        response_model=FeedbackSignals,
+        dependencies=readers,
     )
     def get_signals(
         inference_id: Annotated[EventId | None, Query(description="Signals about this answer alone")] = None,
         text: Annotated[str | None, Query(min_length=1, max_length=2000, description="All evidence about this text")] = None,
     ) -> Response:
-        if inference_id is None and text is None:
-            raise HTTPException(422, "say which: inference_id or text")
         try:
             found = feedback_signals(
                 writer.store,
                 settings or DistillationSettings(),
                 now=datetime.now(UTC),
-                cases=None if text is None else [case_key(text)],
+                cases=[] if text is None else [case_key(text)],
                 inference_ids=None if inference_id is None else [inference_id],
             )
         except ServiceUnavailable as error:

@@ -15,6 +15,7 @@ from kickwheel.feedback.writer_adapter import GroupCommitWriter
 from kickwheel.serving.access import CallerLimits, Tokens
 from kickwheel.serving.app import create_app
 from kickwheel.serving.batching_adapter import BatchedStudent
+from kickwheel.serving.deps import MAY_ADMINISTER
 from kickwheel.serving.feedback_api import feedback_router
 from kickwheel.serving.fleet import Fleet
 from kickwheel.serving.metrics import ServiceMetrics
@@ -64,7 +65,7 @@ def open_app(domain: Domain, settings: Settings, tokens: Tokens, writer: GroupCo
         limits=CallerLimits(settings.serving.calls_per_second, clock=time.monotonic),
         metrics=metrics,
         max_body_bytes=settings.serving.max_body_bytes,
-        feedback=feedback_router(writer, settings.distillation) if writer is not None else None,
+        feedback=feedback_router(writer, settings.distillation, readers=[MAY_ADMINISTER]) if writer is not None else None,
     )
 
 

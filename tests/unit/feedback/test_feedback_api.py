@@ -73,7 +73,7 @@ def test_what_does_not_hold_is_refused_and_nothing_is_kept(writer: GroupCommitWr
 
 def test_signals_are_there_as_soon_as_the_event_is(writer: GroupCommitWriter) -> None:
     assert call(writer, "GET", "/v1/signals", params={"inference_id": "i1"}).json()["cases"] == []
-    assert call(writer, "GET", "/v1/signals").status_code == 422
+    assert call(writer, "GET", "/v1/signals").json()["cases"] == []
     from schemas.events import InferenceRecord
     from tests.contracts.event_samples import EVENTS
 
