@@ -56,7 +56,7 @@ def lay_out(sequences: Sequence[TokenSequence], members: Sequence[int]) -> Pack:
     ends: list[int] = []
     path: list[int] = []  # places of the tokens of the sequence before, by depth
     last: tuple[int, ...] = ()
-    before: list[tuple[int, ...]] = []
+    before: list[Ids] = []
     for member in order:
         ids = whole[member]
         shared = shared_prefix(last, ids)
