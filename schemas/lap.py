@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import Contract
+from schemas.dual_track import DualTrack
 from schemas.feedback import DistillationReport
 from schemas.quality import Evaluation
 from schemas.seeding import SeedSet
@@ -41,6 +42,9 @@ class LapReport(Contract):
     tuning: TuningReport | None = None
     throughput: ThroughputReport | None = None
     distillation: DistillationReport | None = None
+    dual_track: DualTrack | None = Field(
+        default=None, description="Offline beside business metrics, over the laps so far; None: no feedback yet"
+    )
     html: str | None = Field(default=None, description="Path of report.html")
 
     @property

@@ -29,7 +29,7 @@ from schemas.task import TaskCatalog
 from schemas.tuning import AdapterArtifact, GateVerdict, TuningReport
 from schemas.utterance import Utterance
 from tasks import policies
-from tasks.adapters import artifact_of, local_champion, register
+from tasks.adapters import artifact_of, local_champion, register, weights_of
 from tasks.progress import progress_of
 from tasks.wiring import Place, Students, base_model, distiller, teacher_client
 
@@ -128,8 +128,15 @@ def gate_challenger(
     )
     student, with_what = served.student("challenger", challenger), served.evaluated_with
     champion = served.student("champion", replayed.champion)
-    verdict = compare(champion, student, place.domain.rows("valid"), place.settings.distillation, evaluated_with=with_what)
-    register(place, challenger, verdict, run)
+    verdict = compare(
+        champion,
+        student,
+        place.domain.rows("valid"),
+        place.settings.distillation,
+        evaluated_with=with_what,
+        weights=weights_of(replayed.champion, challenger),
+    )
+    verdict = register(place, challenger, verdict, run)
     report = report_of(replayed, distilled, challenger, verdict)
     if verdict.decision != "promote":
         return report

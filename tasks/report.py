@@ -7,9 +7,13 @@ from pathlib import Path
 from prefect import task
 
 from kickwheel.attempts import stage_times, started_at
+from kickwheel.distillation.dual_track import dual_track
+from kickwheel.distillation.version_tracks import live_figures, version_tracks
+from kickwheel.feedback.opening import has_store, opened_store
 from kickwheel.reporting.build import flat_metrics, summary_markdown, write_report
 from kickwheel.tracking.runs_adapter import RunRecorder
-from kickwheel.workspace import is_whole
+from kickwheel.workspace import is_complete, is_whole, laps_of
+from schemas.dual_track import DualTrack
 from schemas.feedback import DistillationReport
 from schemas.lap import LapReport
 from schemas.seeding import SeedSet
@@ -38,9 +42,27 @@ def report_lap(place: Place, run: RunRecorder) -> LapReport:
         throughput=lap.load("throughput", ThroughputReport) if lap.has("throughput") else None,
         distillation=lap.load("distillation", DistillationReport) if lap.has("distillation") else None,
     )
+    report = report.model_copy(update={"dual_track": _dual_track(place, report)})
     report = write_report(report, lap.folder if is_whole(lap) else lap.folder / "partial-report")
     run.metrics(flat_metrics(report))
+    if report.dual_track is not None:
+        run.tag("kickwheel.dual_track", report.dual_track.note)
     run.tag("mlflow.note.content", summary_markdown(report))
     run.artifact(Path(report.html or "").parent, "report")
     publish_summary(place.domain.name, summary_markdown(report))
     return report
+
+
+def _dual_track(place: Place, report: LapReport) -> DualTrack | None:
+    """The table over this lap and the complete ones before it."""
+    before = [
+        LapReport.model_validate_json((lap.folder / "report.json").read_text(encoding="utf-8"))
+        for lap in laps_of(place.settings.home, place.domain.name)
+        if lap.number < report.lap and is_complete(lap)
+    ]
+    live = {}
+    if has_store(place.settings, place.domain.name):
+        with opened_store(place.settings, place.domain.name) as store:
+            live = live_figures(store.exchanges())
+    rows = version_tracks([*before, report], live)
+    return dual_track(rows) if rows else None

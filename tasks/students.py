@@ -32,7 +32,7 @@ from kickwheel.workspace import fingerprint, folder_ref, hash_file, write_atomic
 from schemas.student import Recipe, StudentKind, StudentReport
 from schemas.tuning import GateVerdict, Method
 from tasks import policies
-from tasks.adapters import artifact_of, local_champion, register
+from tasks.adapters import artifact_of, local_champion, register, weights_of
 from tasks.parity import parity_of
 from tasks.progress import progress_of
 from tasks.wiring import Place, base_model, encoder_trainer, students, tracker, trainer
@@ -233,10 +233,11 @@ def _assess_causal(
             place.domain.rows("valid"),
             place.settings.distillation,
             evaluated_with=served.evaluated_with,
+            weights=weights_of(champion, adapter),
         )
     if parity.failures:
         return assessment, f"not registered: {'; '.join(parity.failures)}"
-    register(place, adapter, verdict, run)
+    verdict = register(place, adapter, verdict, run)
     return assessment, _said(verdict)
 
 

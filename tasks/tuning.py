@@ -32,7 +32,7 @@ from schemas.seeding import SeedSet
 from schemas.tuning import AdapterArtifact, LoraPlan, TuningReport
 from schemas.utterance import Utterance
 from tasks import policies
-from tasks.adapters import artifact_of, local_champion, register
+from tasks.adapters import artifact_of, local_champion, register, weights_of
 from tasks.progress import progress_of
 from tasks.wiring import Place, Students, base_model, trainer
 
@@ -163,14 +163,15 @@ def register_adapter(
         place.domain.rows("valid"),
         place.settings.distillation,
         evaluated_with=served.evaluated_with,
+        weights=weights_of(champion, adapter),
     )
     write_calibration(assessment.calibration, trained.folder)
     adapter = adapter.model_copy(update={"folder": folder_ref(trained.folder)})
-    promotion = "champion" if verdict.decision == "promote" else f"{verdict.decision}: {'; '.join(verdict.reasons)}"
     if parity.failures:
         promotion = f"not registered: {'; '.join(parity.failures)}"
     else:
-        register(place, adapter, verdict, run)
+        verdict = register(place, adapter, verdict, run)
+        promotion = "champion" if verdict.decision == "promote" else f"{verdict.decision}: {'; '.join(verdict.reasons)}"
     return TuningReport(
         adapter=adapter,
         losses=trained.losses,

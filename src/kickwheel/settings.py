@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from kickwheel.errors import InputError
 from kickwheel.evaluation_settings import EvaluationSettings
+from kickwheel.promotion_settings import PromotionSettings, TrialSettings, TriggerSettings
 from kickwheel.settings_group import Group
 from schemas.student import EncoderStudentPlan
 from schemas.throughput import Slo
@@ -265,24 +266,6 @@ class DistillationSettings(Group):
     max_size_rise: float = Field(default=0.5, ge=0, description="Largest rise of the weights' bytes that it allows, as a share")
 
 
-class TrialSettings(Group):
-    """A/B trials of a challenger: `kickwheel ab`."""
-
-    alpha: float = Field(
-        default=0.05, gt=0, lt=1, description="Chance of a winner where there is no difference, however often one looks"
-    )
-    least_units: int = Field(default=100, ge=2, description="Users, or sessions, in each arm before anything is decided")
-    planned_units: int = Field(
-        default=2000, ge=10, description="Units of both arms around which the interval is tightest; it is valid at any number"
-    )
-    least_answers: int = Field(default=50, ge=5, description="Answers in each arm before latency or an intent can end a trial")
-    max_error_rise: float = Field(default=0.01, ge=0, description="Rise of the error rate that does not end a trial")
-    max_p95_rise: float = Field(
-        default=0.3, ge=0, description="Rise of the 95th percentile of latency that does not, as a share"
-    )
-    max_intent_drop: float = Field(default=0.05, ge=0, description="Fall of an intent's completion that does not end a trial")
-
-
 class ServingSettings(Group):
     """The understanding API: `kickwheel serve` (docs/serving.md)."""
 
@@ -342,6 +325,8 @@ class Settings(BaseSettings):
     distillation: DistillationSettings = DistillationSettings()
     trial: TrialSettings = TrialSettings()
     serving: ServingSettings = ServingSettings()
+    promotion: PromotionSettings = PromotionSettings()
+    trigger: TriggerSettings = TriggerSettings()
 
 
 def get_settings(overrides: Mapping[str, Any] | None = None) -> Settings:

@@ -8,12 +8,14 @@ from functools import cache
 from uuid import UUID
 
 from kickwheel.testing.sample_report import sample_report, unmeasured_report
-from schemas.base import Contract, DataRef
+from schemas.base import Contract, DataRef, FolderRef
 from schemas.calibration import Calibration, CalibrationQuality, CoveragePoint, OutOfScopeQuality, ReliabilityBin
+from schemas.dual_track import Correlation, DualTrack, VersionTrack
 from schemas.execution import ExecutionPlan, ExecutionResult, RuleOutcome, WrittenData
 from schemas.feedback import Behaviour, CandidateTarget, DistillationRow, FeedbackCase, FeedbackEvent, Signal
 from schemas.frame import Frame, Prediction
 from schemas.parity import ParityReport
+from schemas.promotion import Move, PromotableVersion, Standing
 from schemas.quality import ConfusionPair
 from schemas.registry import (
     CatalogueDiff,
@@ -40,6 +42,7 @@ from schemas.serving import Routing, ServedVersion
 from schemas.task import Schedule, SlotSpec
 from schemas.throughput import RateRequest
 from schemas.trial import TrialArm, TrialVerdict
+from schemas.triggers import DistillOutcome, TriggerVerdict
 from schemas.tuning import GateCheck
 from schemas.understanding import Health, Problem, ServiceState, UnderstandReply, UnderstandRequest, VersionInService
 from schemas.utterance import Provenance, Utterance
@@ -300,6 +303,67 @@ _SERVING: tuple[Contract, ...] = (
         sample_ratio_p=0.86,
         mixed_units=1,
         intents={"sync_orders": 0.02},
+    ),
+    Standing(
+        domain="shop",
+        champion="2",
+        challenger="3",
+        serving="shop-lap-0002-tuned",
+        routing_revision=4,
+        moves=(
+            Move(
+                id="a1",
+                at="2026-11-30T12:00:00+00:00",
+                by="ana",
+                from_version="1",
+                to_version="2",
+                adapter="shop-lap-0002-tuned",
+                run_id="r",
+                reasons=("the gain is more than chance",),
+                evidence={"one_sided_p": 0.006},
+                routing_revision=4,
+            ),
+        ),
+        unfinished=Move(id="b2", phase="begun", at="2026-11-30T13:00:00+00:00", by="ana", from_version="2", to_version="3"),
+    ),
+    PromotableVersion(
+        version="3", name="shop-lap-0003-tuned", folder=FolderRef(path="laps/0003", sha256="2" * 64), gate="hold: chance"
+    ),
+    DistillOutcome(
+        domain="shop",
+        verdict=TriggerVerdict(
+            due=True,
+            fired=("210 answers with new evidence, at least 200",),
+            new_answers=640,
+            telling_answers=210,
+            stability_index=0.08,
+            low_confidence=0.2,
+            low_confidence_before=0.18,
+        ),
+        ran=True,
+        lap=3,
+        gate="hold",
+        reasons=("the gain may be chance",),
+        champion="shop-lap-0002-tuned",
+    ),
+    DualTrack(
+        versions=(
+            VersionTrack(
+                version="shop-lap-0001-tuned",
+                lap=1,
+                offline_split="valid",
+                joint_frame_accuracy=0.4,
+                intent_accuracy=0.7,
+                cases=128,
+                task_completion=0.45,
+                turns=2.2,
+                correction_rate=0.3,
+                cost_per_1k_tasks=0.04,
+            ),
+        ),
+        correlations={"task_completion": Correlation(versions=1, note="1 versions, at least 3 are needed")},
+        decoupled=False,
+        note="not measured: 1 versions, at least 3 are needed",
     ),
     GateCheck(
         name="memory", champion=1_900_000, challenger=1_900_000, limit=2_850_000, unit="bytes of weights beside the base"

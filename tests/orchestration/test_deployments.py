@@ -32,7 +32,7 @@ def test_an_entrypoint_loads_for_real_and_takes_its_parameters(entrypoint: str, 
 
 def test_every_flow_is_deployed() -> None:
     deployed = {item["entrypoint"] for item in DEPLOYMENTS}
-    assert deployed == {f"flows/{name}.py:{name}" for name in (*STAGES, "iteration", "review")}
+    assert deployed == {f"flows/{name}.py:{name}" for name in (*STAGES, "iteration", "review", "feedback_lap", "promotion")}
 
 
 def test_schedules_have_a_zone_and_a_slug_and_are_off() -> None:

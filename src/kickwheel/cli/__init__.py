@@ -10,14 +10,19 @@ import typer
 
 from kickwheel import __version__
 from kickwheel.cli import (
+    ab,
     check,
     check_adapter,
+    distill,
     doctor,
     engine,
     feedback,
+    history,
     init,
     intent,
+    promote,
     review,
+    rollback,
     run,
     seed,
     serve,
@@ -43,6 +48,11 @@ app.command("tune")(tune.command)
 app.command("up")(up.command)
 app.command("serve-model")(serve_model.command)
 app.command("serve")(serve.command)
+app.command("distill")(distill.command)
+app.command("ab")(ab.command)
+app.command("promote")(promote.command)
+app.command("rollback")(rollback.command)
+app.command("history")(history.command)
 app.command("init")(init.command)
 app.command("check")(check.command)
 app.command("throughput")(throughput.command)

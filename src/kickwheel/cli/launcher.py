@@ -15,6 +15,7 @@ from schemas.execution import ExecutionResult
 from schemas.lap import LapReport, Stage
 from schemas.student import StudentKind, StudentReport
 from schemas.throughput import RateRequest, ThroughputReport
+from schemas.triggers import DistillOutcome
 from schemas.tuning import Method
 
 
@@ -33,6 +34,14 @@ def tune_students(domain: str, kinds: tuple[StudentKind, ...], full: bool, from_
     signal.signal(signal.SIGTERM, _terminate)
     method: Method = "full" if full else "lora"
     return tune(domain=domain, lap=lap, students=list(kinds), method=method, from_run=from_run)
+
+
+def run_feedback_lap(domain: str, *, by_hand: bool) -> DistillOutcome:
+    """Run the flow that distils new evidence here."""
+    from flows.feedback_lap import feedback_lap
+
+    signal.signal(signal.SIGTERM, _terminate)
+    return cast(DistillOutcome, feedback_lap(domain=domain, by_hand=by_hand))
 
 
 def run_task(domain: str, task: str) -> ExecutionResult:

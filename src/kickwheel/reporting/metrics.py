@@ -18,7 +18,7 @@ def flat_metrics(report: LapReport) -> dict[str, float]:
     ``eval/…`` (the tuned student), ``probe/…``, ``base/…``, ``challenger/…`` on eval, each with ``…_zh/``; ``seeding/…``,
     ``tuning/…``, ``throughput/…``, ``business/…`` (the champion's arm, replayed), ``distillation/…``, ``seconds/…``.
     """
-    groups = (_quality, _seeding, _tuning, _throughput, _distillation, _seconds)
+    groups = (_quality, _seeding, _tuning, _throughput, _distillation, _dual_track, _seconds)
     return {
         name: float(value) for group in groups for name, value in group(report) if value is not None and math.isfinite(value)
     }
@@ -105,6 +105,14 @@ def _distillation(report: LapReport) -> Named:
         yield "distillation/conflicts", distillation.conflicts
         yield "distillation/trained_tokens", distillation.trained_tokens
         yield "distillation/promoted", (distillation.gate.decision == "promote") if distillation.gate else None
+
+
+def _dual_track(report: LapReport) -> Named:
+    if track := report.dual_track:
+        for name, found in track.correlations.items():
+            yield f"business/pearson_{name}", found.pearson
+            yield f"business/spearman_{name}", found.spearman
+        yield "business/decoupled", track.decoupled
 
 
 def _seconds(report: LapReport) -> Named:

@@ -11,9 +11,11 @@ import random
 from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
+from kickwheel.distillation.dual_track import dual_track
 from kickwheel.testing.sample_load import sample_throughput
 from kickwheel.testing.sample_trust import sample_calibration, sample_cross_validation, sample_parity, sample_trust
 from schemas.base import DataRef, FolderRef
+from schemas.dual_track import DualTrack, VersionTrack
 from schemas.feedback import BusinessMetrics, DistillationReport
 from schemas.frame import OUT_OF_SCOPE
 from schemas.lap import STAGES, LapReport, StageTime
@@ -58,6 +60,7 @@ def sample_report() -> LapReport:
         tuning=_tuning(rng),
         throughput=sample_throughput(),
         distillation=_distillation(),
+        dual_track=_dual_track(),
     )
 
 
@@ -339,4 +342,28 @@ def _distillation() -> DistillationReport:
         ),
         challenger_eval=sample_evaluation("challenger", "eval", 0.437, chinese=0.171),
         champion="sample-lap-0003-tuned",
+    )
+
+
+def _dual_track() -> DualTrack:
+    """Four versions whose completion follows their accuracy, but not strictly."""
+    figures = ((0.31, 0.36), (0.36, 0.44), (0.40, 0.42), (0.42, 0.47))
+    return dual_track(
+        [
+            VersionTrack(
+                version=f"sample-lap-{lap:04d}-tuned",
+                lap=lap,
+                offline_split="valid",
+                joint_frame_accuracy=joint,
+                intent_accuracy=round(joint + 0.25, 2),
+                cases=192,
+                task_completion=done,
+                turns=round(3 - done, 2),
+                correction_rate=round(0.6 - done, 2),
+                click_through=0.5 if lap == 4 else None,
+                replayed=lap < 4,
+                cost_per_1k_tasks=0.041,
+            )
+            for lap, (joint, done) in enumerate(figures, start=1)
+        ]
     )

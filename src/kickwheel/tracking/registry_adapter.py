@@ -1,40 +1,29 @@
-"""The model registry: adapters as versions, the alias ``champion``, and a ledger of every move.
+"""The model registry: adapters as versions, and the aliases ``champion`` and ``challenger``.
 
-An alias has no history of its own (mlflow/mlflow 2169), so each move is appended to ``promotions.jsonl`` as well.
+An alias has no history of its own (mlflow/mlflow 2169): each move stands in a ledger (:mod:`kickwheel.promotion`).
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Literal
 
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
-from pydantic import Field
 
+from kickwheel.errors import InputError
+from kickwheel.promotion.ledger import Ledger
+from kickwheel.promotion.ports import Alias
 from kickwheel.tracking.runs_adapter import RunRecorder
-from kickwheel.workspace import append_durably, folder_ref, read_log
-from schemas.base import Contract, FolderRef
+from kickwheel.workspace import folder_ref
+from schemas.base import FolderRef
+from schemas.promotion import Move, PromotableVersion
 from schemas.tuning import AdapterArtifact
 
-CHAMPION = "champion"
+CHAMPION: Alias = "champion"
 _ABSENT = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}  # no such model; no such alias
-_SHA, _ARTIFACT = "kickwheel.sha256", "kickwheel.artifact"
-
-
-class Promotion(Contract):
-    """One line of the ledger: who moved the alias, when, from what to what, and on what evidence."""
-
-    at: str = Field(description="ISO 8601, UTC")
-    by: str
-    alias: Literal["champion"] = "champion"
-    from_version: str | None
-    to_version: str
-    adapter: str
-    run_id: str
-    reasons: tuple[str, ...]
+_SHA, _ARTIFACT, _GATE = "kickwheel.sha256", "kickwheel.artifact", "kickwheel.gate"
 
 
 class AdapterRegistry:
@@ -42,6 +31,7 @@ class AdapterRegistry:
 
     def __init__(self, client: MlflowClient, domain: str, ledger: Path):
         self._client, self._name, self._ledger = client, domain, ledger
+        self._into = ledger.parent / "adapters"
 
     def register(self, adapter: AdapterArtifact, recorder: RunRecorder) -> str:
         """Attach the adapter to the run and register it; the same weights are registered once. Returns the version."""
@@ -64,50 +54,74 @@ class AdapterRegistry:
 
         Where the folder that it was trained in is gone or differs, its weights are fetched from the run to ``into``.
         """
-        version = self._champion_version()
-        if version is None:
-            return None
-        adapter = AdapterArtifact.model_validate_json(version.tags[_ARTIFACT])
-        here = Path(adapter.folder.path)
-        if here.is_dir() and folder_ref(here).sha256 == adapter.folder.sha256:
-            return adapter
-        target = into / adapter.folder.sha256[:16]
-        if not target.is_dir():
-            into.mkdir(parents=True, exist_ok=True)
-            partial = tempfile.mkdtemp(dir=into, prefix=".fetch-")
-            Path(self._client.download_artifacts(str(version.run_id), "adapter", partial)).rename(target)
-        return adapter.model_copy(update={"folder": FolderRef(path=str(target), sha256=adapter.folder.sha256)})
+        self._into = into
+        version = self.alias(CHAMPION)
+        return self.artifact(version) if version else None
 
-    def promote(
-        self, version: str, adapter: AdapterArtifact, *, run_id: str, reasons: tuple[str, ...], by: str, at: str
-    ) -> None:
-        """Move the alias and append to the ledger. Moving it to where it is already changes nothing."""
-        before = self._champion_version()
-        if before and str(before.version) == version:
-            return
-        self._client.set_registered_model_alias(self._name, CHAMPION, version)
-        move = Promotion(
-            at=at,
-            by=by,
-            from_version=str(before.version) if before else None,
-            to_version=version,
-            adapter=adapter.name,
-            run_id=run_id,
-            reasons=reasons,
+    def artifact(self, version: str) -> AdapterArtifact:
+        """A version's adapter, its folder on this machine: where it was trained, or else fetched from its run.
+
+        Raises:
+            InputError: there is no such version.
+        """
+        return self._local(self._found(version))
+
+    def version(self, version: str) -> PromotableVersion:
+        """See :class:`~kickwheel.promotion.ports.Aliases`."""
+        found = self._found(version)
+        adapter = self._local(found)
+        return PromotableVersion(
+            version=version,
+            name=adapter.name,
+            folder=adapter.folder,
+            run_id=str(found.run_id or ""),
+            gate=found.tags.get(_GATE, ""),
         )
-        append_durably(self._ledger, [move])
 
-    def history(self) -> list[Promotion]:
-        """Moves, oldest first."""
-        return read_log(self._ledger, Promotion)
-
-    def _champion_version(self) -> ModelVersion | None:
+    def alias(self, name: Alias) -> str | None:
+        """See :class:`~kickwheel.promotion.ports.Aliases`."""
         try:
-            return self._client.get_model_version_by_alias(self._name, CHAMPION)
+            return str(self._client.get_model_version_by_alias(self._name, name).version)
         except MlflowException as error:
             if error.error_code in _ABSENT:
                 return None
             raise
+
+    def set_alias(self, name: Alias, version: str | None) -> None:
+        """See :class:`~kickwheel.promotion.ports.Aliases`."""
+        if version is None:
+            if self.alias(name) is not None:
+                self._client.delete_registered_model_alias(self._name, name)
+        elif self.alias(name) != version:
+            self._client.set_registered_model_alias(self._name, name, version)
+
+    def note_gate(self, version: str, verdict: str) -> None:
+        """Keep the gate's verdict with the version: promotion by hand asks for it."""
+        self._client.set_model_version_tag(self._name, version, _GATE, verdict[:5000])
+
+    def history(self) -> list[Move]:
+        """Moves that were carried out, oldest first."""
+        return Ledger(self._ledger).moves()
+
+    def _found(self, version: str) -> ModelVersion:
+        try:
+            return self._client.get_model_version(self._name, version)
+        except MlflowException as error:
+            if error.error_code not in _ABSENT:
+                raise
+            raise InputError(f"there is no version {version!r} of {self._name} in the registry (kickwheel history)") from error
+
+    def _local(self, version: ModelVersion) -> AdapterArtifact:
+        adapter = AdapterArtifact.model_validate_json(version.tags[_ARTIFACT])
+        here = Path(adapter.folder.path)
+        if here.is_dir() and folder_ref(here).sha256 == adapter.folder.sha256:
+            return adapter
+        target = self._into / adapter.folder.sha256[:16]
+        if not target.is_dir():
+            self._into.mkdir(parents=True, exist_ok=True)
+            partial = tempfile.mkdtemp(dir=self._into, prefix=".fetch-")
+            Path(self._client.download_artifacts(str(version.run_id), "adapter", partial)).rename(target)
+        return adapter.model_copy(update={"folder": FolderRef(path=str(target), sha256=adapter.folder.sha256)})
 
     def _ensure_model(self) -> None:
         try:

@@ -13,11 +13,12 @@ from mlflow.exceptions import MlflowException
 
 from kickwheel.errors import InputError
 from kickwheel.settings import Settings
-from kickwheel.tracking.registry_adapter import CHAMPION, Promotion
+from kickwheel.tracking.registry_adapter import CHAMPION
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.tracking.store_adapter import tracking_uri
 from kickwheel.workspace import append_durably, folder_ref, write_atomically
 from schemas.base import FolderRef
+from schemas.promotion import Move
 from schemas.student import Recipe
 
 WEIGHTS_TAG, _RECIPE, _SHA = "kickwheel.weights_sha256", "recipe.json", "kickwheel.sha256"
@@ -107,5 +108,5 @@ class StudentRegistry:
         if before == version:
             return
         self._client.set_registered_model_alias(self._name, CHAMPION, version)
-        move = Promotion(at=at, by=by, from_version=before, to_version=version, adapter=name, run_id=run_id, reasons=reasons)
+        move = Move(at=at, by=by, from_version=before, to_version=version, adapter=name, run_id=run_id, reasons=reasons)
         append_durably(self._ledger, [move])

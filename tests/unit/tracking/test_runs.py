@@ -14,6 +14,8 @@ import pytest
 
 from kickwheel.errors import RequestRefused
 from kickwheel.inference.ports import ChatRequest, Message
+from kickwheel.promotion.ledger import Ledger
+from kickwheel.promotion.moves import Mover
 from kickwheel.settings import Settings
 from kickwheel.testing.scripted_teacher import ScriptedTeacher
 from kickwheel.tracking.registry_adapter import AdapterRegistry
@@ -102,6 +104,11 @@ def test_parameters_of_a_lap_are_those_that_it_was_begun_with(tmp_path: Path) ->
     assert params == {"seed": "7", "only_7": "True", "only_8": "True"}
 
 
+class NothingServed:
+    def routing(self) -> None:
+        return None
+
+
 def adapter(folder: Path, content: bytes) -> AdapterArtifact:
     folder.mkdir()
     (folder / "adapter_model.safetensors").write_bytes(content)
@@ -119,8 +126,9 @@ def test_promotions_move_the_alias_once_and_are_kept_in_the_ledger(tmp_path: Pat
         first, second = adapter(tmp_path / "first", b"1"), adapter(tmp_path / "second", b"2")
         versions = [registry.register(item, run) for item in (first, second, first)]
         assert versions == ["1", "2", "1"]
-        for version, item in (("1", first), ("1", first), ("2", second)):
-            registry.promote(version, item, run_id=run.run_id, reasons=("better",), by="test", at="2026-01-01T00:00:00Z")
+        mover = Mover(registry, NothingServed(), Ledger(tmp_path / "promotions.jsonl"), "test", lambda: "2026-01-01T00:00:00Z")
+        for version in ("1", "1", "2"):
+            mover.promote(version, reasons=("better",))
     assert registry.champion(tmp_path / "fetched") == second
     shutil.rmtree(tmp_path / "second")
     fetched = registry.champion(tmp_path / "fetched")
