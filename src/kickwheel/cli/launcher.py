@@ -41,7 +41,7 @@ def run_feedback_lap(domain: str, *, by_hand: bool) -> DistillOutcome:
     from flows.feedback_lap import feedback_lap
 
     signal.signal(signal.SIGTERM, _terminate)
-    return cast(DistillOutcome, feedback_lap(domain=domain, by_hand=by_hand))
+    return feedback_lap(domain=domain, by_hand=by_hand)
 
 
 def run_task(domain: str, task: str) -> ExecutionResult:

@@ -20,7 +20,7 @@ from scipy import stats
 from kickwheel.distillation.sample_ratio import ALARM, sample_ratio_p
 from kickwheel.distillation.sequential import ArmSums, interval
 from kickwheel.evaluation.intent_change import holm
-from kickwheel.settings import TrialSettings
+from kickwheel.promotion_settings import TrialSettings
 from schemas.trial import TrialArm, TrialDecision, TrialVerdict
 
 ArmName = Literal["champion", "challenger"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kickwheel.distillation.drift import Drift, low_share, stability_index
 from kickwheel.feedback.ports import Exchange
-from kickwheel.settings import TriggerSettings
+from kickwheel.promotion_settings import TriggerSettings
 from schemas.events import AbandonEvent, OperatorLabelEvent, RephraseEvent, SlotEditEvent, ThumbsEvent
 from schemas.triggers import TriggerVerdict
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kickwheel.distillation.trial import NAMES, Exposure, judge_trial
 from kickwheel.feedback.live import LiveCase
-from kickwheel.settings import TrialSettings
+from kickwheel.promotion_settings import TrialSettings
 
 
 def live_winner(cases: Sequence[LiveCase], settings: TrialSettings) -> tuple[str | None, float]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import cast
 
 from kickwheel.distillation.outcomes import completed
-from kickwheel.distillation.trial import NAMES, ArmName, Exposure
+from kickwheel.distillation.trial import NAMES, Exposure
 from kickwheel.feedback.ports import Exchange
 from kickwheel.serving.assignment import unit_of
 from schemas.serving import Routing
@@ -27,7 +26,7 @@ def exposures_of(exchanges: Iterable[Exchange], routing: Routing, *, since: date
         found.append(
             Exposure(
                 unit=unit_of(record.user, record.session, record.inference_id),
-                arm=cast(ArmName, record.arm),
+                arm=record.arm,
                 intent=record.frame.intent if record.frame else "none",
                 completed=False if failed else completed([kept.event for kept in exchange.events]),
                 failed=failed,
