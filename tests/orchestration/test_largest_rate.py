@@ -18,6 +18,11 @@ from kickwheel.throughput.runs import find_run
 from kickwheel.workspace import open_lap
 from schemas.throughput import RateRequest, Slo, ThroughputReport
 
+pytestmark = [
+    pytest.mark.usefixtures("prefect_server"),
+    pytest.mark.filterwarnings("default"),  # Prefect's and MLflow's own dependencies warn
+]
+
 ROOT = Path(__file__).resolve().parents[2]
 DOMAIN = ROOT / "examples" / "dataops"
 

@@ -208,11 +208,11 @@ class Answer:
         self._factor = server.rng.lognormvariate(0.0, behaviour.sigma) if behaviour.sigma else 1.0
         self._number = 0
         self._next = 0.0
-        text = body["messages"][-1]["content"]
-        reply = behaviour.replies.get(text, behaviour.reply)
+        texts = [_text(message["content"]) for message in body["messages"]]
+        reply = behaviour.replies.get(texts[-1], behaviour.reply)
         if behaviour.wrong_above and server.running >= behaviour.wrong_above:
             reply = EMPTY_FRAME if reply != EMPTY_FRAME else "{}"
-        prompt = sum(len(message["content"].split()) for message in body["messages"])
+        prompt = sum(len(text.split()) for text in texts)
         usage = {"prompt_tokens": prompt, "completion_tokens": behaviour.chunks, "total_tokens": prompt + behaviour.chunks}
         self._pieces = server.pieces(reply)
         if self._stream:
@@ -331,6 +331,11 @@ class Connection(asyncio.Protocol):
                 self.answer(*self._server.adapter(path, json.loads(raw)))
             else:
                 self.answer(*self._server.page(path))
+
+
+def _text(content: str | list[dict[str, Any]]) -> str:
+    """A message's text, also where it comes in parts."""
+    return content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in content)
 
 
 def _event(choice: dict[str, Any]) -> bytes:
