@@ -36,9 +36,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def behaviour(**changes: object) -> Behaviour:
+    """So slow that a busy machine's late sending is far below the 5 % of the latency that void a step."""
     rows = load_domain(DOMAIN).rows("eval")
     right = {row.text: encode_frame(row.frame) for row in rows if row.frame}
-    return Behaviour(**{"ttft_s": 0.02, "token_s": 0.002, "parallel": 4, "replies": right, **changes})  # type: ignore[arg-type]
+    return Behaviour(**{"ttft_s": 1.5, "token_s": 0.01, "parallel": 40, "replies": right, **changes})  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -52,8 +53,8 @@ def search(server: FastServer, **changes: object) -> ThroughputReport:
 
     request = RateRequest.model_validate(
         {
-            "url": server.url, "model": "base", "slo": Slo(p99_ms=600.0), "start_rate": 40.0, "tolerance": 0.8,
-            "min_requests": 40, "step_s": 0.5, "unloaded_requests": 6, "max_points": 4, **changes,
+            "url": server.url, "model": "base", "slo": Slo(p99_ms=6000.0), "start_rate": 8.0, "tolerance": 0.8,
+            "min_requests": 12, "step_s": 0.5, "unloaded_requests": 2, "max_points": 2, **changes,
         }
     )  # fmt: skip
     return largest_rate(domain=str(DOMAIN), request=request)
@@ -94,7 +95,7 @@ def test_latency_without_load_that_misses_is_a_rate_of_0(home: Path, server: Fas
 
 
 def test_a_server_that_dies_in_a_step_ends_in_a_report_and_is_taken_up_by_no_one(home: Path) -> None:
-    with FastServer(behaviour(die_at=60)) as server:
+    with FastServer(behaviour(die_at=8)) as server:
         report = search(server)
     assert not report.measured
     assert "died" in (report.not_measured_reason or "")
