@@ -185,7 +185,7 @@ def running_server(place: Place, stage: Stage, log: Path | None = None) -> Itera
 @contextmanager
 def _started_server(place: Place, stage: Stage, log: Path | None) -> Iterator[RunningServer]:
     log = log or place.lap.stage(stage) / "vllm.log"
-    base = base_model(place).path
+    base = Path() if place.settings.server.url else base_model(place).path  # a server that runs has its own
     with place.gpu_slot(), model_server(place.settings.server, base_path=base, log=log, enable_lora=True) as server:
         get_run_logger().info("model server %s at %s, ready after %.0f s", server.version, server.url, server.startup_s or 0)
         yield server
