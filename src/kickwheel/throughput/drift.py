@@ -25,7 +25,7 @@ def judged_burst(point: LoadPoint, requests: int, baseline: BurstBaseline | None
     p95, memory = point.latency_ms.p95, memory_of(point)
     p95_change = p95 / baseline.p95_ms - 1 if baseline and p95 is not None and baseline.p95_ms > 0 else None
     memory_change = memory / baseline.memory_mib - 1 if baseline and memory and baseline.memory_mib else None
-    alarms = []
+    alarms = [] if point.succeeded else [f"not one of the first {requests} requests was answered"]
     if p95_change is not None and p95_change > P95_ALARM:
         alarms.append(f"P95 of the first {requests} requests is up {100 * p95_change:.0f} %, to {p95:.0f} ms")
     if memory_change is not None and memory_change > MEMORY_ALARM:

@@ -203,6 +203,11 @@ def test_a_start_that_got_slower_or_larger_is_an_alarm(p95: float, memory: float
     assert burst.compared_with == "run-1"
 
 
+def test_a_burst_that_nobody_answers_is_an_alarm_of_its_own() -> None:
+    dead = burst_point(5.0, 1.0).model_copy(update={"succeeded": 0})  # type: ignore[attr-defined]
+    assert judged_burst(dead, 200, None, cold=True).alarms == ("not one of the first 200 requests was answered",)
+
+
 def test_a_first_burst_has_nothing_to_be_compared_with() -> None:
     burst = judged_burst(burst_point(5.0, 1.0), 200, None, cold=False)  # type: ignore[arg-type]
     assert (burst.alarms, burst.compared_with, burst.p95_change) == ((), "", None)
