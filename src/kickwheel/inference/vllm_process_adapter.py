@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -57,6 +58,9 @@ class SupervisedProcess:
             os.killpg(self.pid, signal.SIGKILL)
             supervisor.kill()
             supervisor.wait()
+        if supervisor.returncode < 0 and hasattr(self, "pid"):  # killed itself, so that it could not end the group
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
         if supervisor.stdout is not None:
             supervisor.stdout.close()
 
