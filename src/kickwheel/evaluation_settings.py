@@ -12,10 +12,11 @@ class EvaluationSettings(Group):
 
     few_shot: int = Field(default=6, ge=0, description="Nearest labelled rows in the untuned base's prompt; 0: no such arm")
     base_sample: int = Field(
-        default=40, ge=0, description="Rows of eval, drawn by seed, that the base is asked few-shot; 0: all of them"
+        default=20, ge=0, description="Rows of eval, drawn by seed, that the base is asked few-shot; 0: all of them"
     )
     constrained: bool = Field(
-        default=True, description="Ask the base few-shot under a JSON schema too, where the server can; reported apart"
+        default=False,
+        description="Ask the base few-shot under a JSON schema too, where the server can; reported apart (slow on a CPU)",
     )
     target_accuracy: float = Field(
         default=0.9, gt=0, le=1, description="Accuracy that answers at or above the confidence threshold are to have on valid"

@@ -48,6 +48,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> FakeModelServer:
         monkeypatch.setenv("KICKWHEEL_TEACHER__BASE_URL", server.url)
         monkeypatch.setenv("KICKWHEEL_TEACHER__MODEL", server.base_name)
         monkeypatch.setenv("KICKWHEEL_TRAINER", "instant")
+        monkeypatch.setenv("KICKWHEEL_EVALUATION__CONSTRAINED", "true")
         yield server
 
 
@@ -82,7 +83,7 @@ def test_a_lap_reports_the_figures_that_mlflow_has(example: Path, home: Path, se
     assert tuning.inputs.dataset_inputs
     assert tuning.data.params["r"] == "8"
     few = report.tuning.evaluation("base_few_shot")
-    assert (few.overall.rows, few.sample_of) == (min(40, tuned.rows), tuned.rows if tuned.rows > 40 else None)
+    assert (few.overall.rows, few.sample_of) == (min(20, tuned.rows), tuned.rows if tuned.rows > 20 else None)
     assert report.tuning.evaluation("base_few_shot_json").evaluated_with.endswith("JSON schema")
     assert report.tuning.parity is not None
     assert "instant trainer" in report.tuning.parity.skipped
