@@ -64,7 +64,7 @@ def domain(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.manual
 @pytest.mark.timeout(900)
 def test_sigterm_leaves_a_checkpoint_and_a_killed_run_and_a_run_repeats_itself(domain: Path, tmp_path: Path) -> None:
     settings = {"ENCODER__BASE": str(write_tiny_encoder(tmp_path / "encoder")), "ENCODER__EPOCHS": "60"}

@@ -167,6 +167,7 @@ def test_the_generator_reads_the_real_servers_stream(server: RunningServer) -> N
     assert figures.kv_used_max is not None
 
 
+@pytest.mark.manual
 def test_a_trained_adapter_gives_the_same_frames_wherever_it_runs(
     server: RunningServer, base: BaseModelFolder, root: Path, tmp_path: Path
 ) -> None:

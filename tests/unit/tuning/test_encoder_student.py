@@ -180,7 +180,7 @@ def test_self_training_reads_the_pool(tiny_encoder: Path, tmp_path: Path) -> Non
     assert len(DAYS) * 5 == len(rows())
 
 
-@pytest.mark.slow
+@pytest.mark.manual
 def test_two_processes_train_one_student(tiny_encoder: Path, tmp_path: Path) -> None:
     """Each takes half of every batch; the step is the same but for what dropout draws, so the losses are near."""
     alone = train(tiny_encoder, tmp_path / "alone", PLAN)
