@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,6 +127,18 @@ def test_same_seed_same_weights_and_finished_work_is_not_done_again(tiny_encoder
     assert (tmp_path / "a" / "weights.safetensors").stat().st_mtime_ns == before
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums are added in another order by other numbers of threads; the killed process has one."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_training_killed_midway_ends_in_the_weights_of_an_undisturbed_one(tiny_encoder: Path, tmp_path: Path) -> None:
     undisturbed = train(tiny_encoder, tmp_path / "whole", PLAN)
     command = [sys.executable, "-m", "tests.unit.tuning.encoder_run", str(tiny_encoder), str(tmp_path / "killed"), "40"]
