@@ -122,11 +122,6 @@ class StartMeasured(Contract):
         default=None, description="Of the server's processes when it was warm; the card's on a GPU"
     )
 
-    @property
-    def total_s(self) -> float:
-        """From process start to the first request of a person."""
-        return self.ready_s + self.warm_up_s
-
 
 class ColdStartRow(Contract):
     """Starts of one way of warming, together."""

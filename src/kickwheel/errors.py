@@ -23,7 +23,6 @@
     ├── StaleRouting (permanent)          the routing changed while somebody decided on another one
     ├── MoveInProgress (transient)        another process is putting a version in or out of service
     ├── DistillationRuns (transient)      one distillation of a domain at a time
-    ├── TokenizersDiffer (permanent)      token-level distillation between models that cut texts in other pieces
     ├── ServerFailed (permanent)          the model server did not come up; the end of its log is in the message
     └── ModelUnavailable (permanent)      the base model cannot be had
 
@@ -146,10 +145,6 @@ class MoveInProgress(KickwheelError, Transient):
 
 class DistillationRuns(KickwheelError, Transient):
     """A distillation of the domain is running already."""
-
-
-class TokenizersDiffer(KickwheelError, Permanent):
-    """Token-level distillation was asked for between models whose tokenizers differ."""
 
 
 class ServerNotInstalled(KickwheelError, Permanent):

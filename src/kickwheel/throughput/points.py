@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from kickwheel.throughput.ports import Sample, Scrape, StepRecord
+from kickwheel.throughput.ports import Scrape, StepRecord
 from kickwheel.throughput.server_metrics import server_figures, timeline
 from kickwheel.throughput.slo import is_void, missed, time_per_output_token, within_slo
 from kickwheel.throughput.statistics import percentile, percentiles_ms, quantiles_ms
@@ -84,8 +84,3 @@ def judged(point: LoadPoint, slo: Slo) -> LoadPoint:
 
 def _per_second(count: int, seconds: float) -> float:
     return count / seconds if seconds > 0 else 0.0
-
-
-def replies_of(samples: Sequence[Sample]) -> list[Sample]:
-    """Those that were answered."""
-    return [sample for sample in samples if sample.error is None]

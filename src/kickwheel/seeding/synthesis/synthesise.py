@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from kickwheel.errors import BudgetSpent, KickwheelError, StageFailed
@@ -133,7 +132,6 @@ def _filled(
                 writers = [other for other in writers if other is not writer]
         rows += kept
         filled.append(order.model_copy(update={"kept": len(kept)}))
-    synthetic = sum(bool(row.provenance and row.provenance.source == "synthetic") for row in (*labelled, *rows))
     report = SynthesisReport(
         writers=tuple(writer.name for writer in writers) if orders else (),
         orders=tuple(filled),
@@ -141,7 +139,7 @@ def _filled(
         kept=len(rows),
         refused=dict(sorted(refused.items())),
         unchecked=check.unchecked,
-        share=synthetic / max(1, len(labelled) + len(rows)),
+        share=_synthetic([*labelled, *rows]) / max(1, len(labelled) + len(rows)),
         notes=tuple(dict.fromkeys(notes)),
     )
     return SyntheticRows(report=report, rows=tuple(rows))
@@ -156,9 +154,13 @@ def _left_of(order: SynthesisOrder, filled: Sequence[SynthesisOrder]) -> Synthes
     return order.model_copy(update={"wanted": left}) if left > 0 else None
 
 
+def _synthetic(rows: Sequence[Utterance]) -> int:
+    return sum(bool(row.provenance and row.provenance.source == "synthetic") for row in rows)
+
+
 def _cap(labelled: Sequence[Utterance], share: float) -> int:
     """Synthetic rows that may be added so that they stay within ``share`` of all rows."""
-    synthetic = sum(bool(row.provenance and row.provenance.source == "synthetic") for row in labelled)
+    synthetic = _synthetic(labelled)
     real = len(labelled) - synthetic
     return max(0, int(share / (1 - share) * real) - synthetic)
 
@@ -189,8 +191,3 @@ def _reader(inputs: SeedingInputs, labelled: Sequence[Utterance], client: ChatCl
         return frame.intent if frame else None
 
     return read
-
-
-def synthesis_calls(label_log: Path) -> Path:
-    """Where the calls of synthesis are remembered."""
-    return label_log.with_name(CALLS)

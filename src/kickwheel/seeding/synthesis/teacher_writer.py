@@ -52,10 +52,6 @@ class TeacherWriter:
             drafts += self._drafts(order, parent, request)
         return drafts
 
-    def template(self) -> list[dict[str, str]]:
-        """The messages with ``{{places}}``: what a prompt registry keeps a version of."""
-        return [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": "{{order as JSON}}"}]
-
     def _parents(self, order: SynthesisOrder) -> list[Utterance]:
         """Labelled rows of the intent, those that have the slot and the language first; the order of ids decides the rest."""
         own = [row for row in self._rows if row.frame and row.frame.intent == order.intent]
