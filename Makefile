@@ -34,7 +34,7 @@ setup-vllm: .venv-vllm/.ready  ## the model server's environment, .venv-vllm (CP
 	@touch $@
 
 test: setup lint  ## lint, types, import contracts and every test but the slowest
-	.venv/bin/python -m pytest -m "not real and not slow and not manual"
+	.venv/bin/python -m pytest -m "not real and not slow and not manual" -n auto --maxprocesses 4 --dist loadfile
 
 test-real: setup setup-vllm  ## the slow ones: a real LoRA step, a real vLLM, a real short lap
 	.venv/bin/python -m pytest -m "(real or slow) and not manual"

@@ -66,6 +66,8 @@ def test_every_route_of_the_description_is_tried(described: schemathesis.BaseSch
     assert found == set(OPERATIONS)
 
 
+# The server's thread draws from `random`, too (retries, ids): Hypothesis takes that for its strategy's doing.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["valid", "invalid"])
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_the_api_keeps_to_its_description(
