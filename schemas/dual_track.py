@@ -21,7 +21,10 @@ class VersionTrack(Contract):
     turns: float = Field(ge=0, description="Mean turns until the user was done")
     correction_rate: Rate = Field(description="Share of answers that a user edited")
     click_through: Rate | None = Field(default=None, description="Share of answers with a conversion; None: none reported")
-    cost_per_1k_tasks: float = Field(ge=0, description="Machine time and tokens, per 1,000 completed tasks")
+    cost_per_1k_tasks: float | None = Field(
+        ge=0,
+        description="Machine time and tokens, per 1,000 completed tasks; None: no answers were timed",
+    )
 
 
 class Correlation(Contract):

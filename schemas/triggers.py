@@ -8,13 +8,16 @@ from pydantic import Field
 
 from schemas.base import Contract, Rate
 
+Trigger = Literal["by_hand", "enough", "drift", "novelty"]
+
 
 class TriggerVerdict(Contract):
     """What the triggers say of the evidence since the last distillation."""
 
     schema_version: Literal["1"] = "1"
     due: bool = Field(description="Whether a distillation is worth running")
-    fired: tuple[str, ...] = Field(description="Triggers that fired, in words")
+    kinds: tuple[Trigger, ...] = Field(default=(), description="Triggers that fired")
+    fired: tuple[str, ...] = Field(description="The same in words, with the figures")
     new_answers: int = Field(ge=0, description="Answers given, or spoken about, since")
     telling_answers: int = Field(ge=0, description="Of those, answers that somebody judged")
     stability_index: float = Field(ge=0, description="Population stability index of the answered intents, new against before")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -13,6 +13,8 @@ from prefect.flows import load_flow_from_entrypoint
 
 from kickwheel.errors import DomainError, ServiceUnavailable
 from schemas.lap import STAGES
+from schemas.triggers import Trigger
+from tasks.feedback_watch import EVENTS
 from tasks.policies import retry_if_transient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +34,14 @@ def test_an_entrypoint_loads_for_real_and_takes_its_parameters(entrypoint: str, 
 
 def test_every_flow_is_deployed() -> None:
     deployed = {item["entrypoint"] for item in DEPLOYMENTS}
-    assert deployed == {f"flows/{name}.py:{name}" for name in (*STAGES, "iteration", "review", "feedback_lap", "promotion")}
+    others = ("iteration", "review", "feedback_lap", "feedback_watch", "promotion", "retention")
+    assert deployed == {f"flows/{name}.py:{name}" for name in (*STAGES, *others)}
+
+
+def test_what_the_watch_tells_is_what_starts_a_distillation() -> None:
+    [trigger] = [trigger for item in DEPLOYMENTS for trigger in item.get("triggers", [])]
+    assert set(trigger["expect"]) == set(EVENTS.values())
+    assert set(EVENTS) == set(get_args(Trigger)) - {"by_hand"}
 
 
 def test_schedules_have_a_zone_and_a_slug_and_are_off() -> None:

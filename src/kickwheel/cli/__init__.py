@@ -13,6 +13,7 @@ from kickwheel.cli import (
     ab,
     check,
     check_adapter,
+    deploy,
     distill,
     doctor,
     engine,
@@ -46,6 +47,7 @@ app = typer.Typer(
 app.command("run")(run.command)
 app.command("tune")(tune.command)
 app.command("up")(up.command)
+app.command("deploy")(deploy.command)
 app.command("serve-model")(serve_model.command)
 app.command("serve")(serve.command)
 app.command("distill")(distill.command)

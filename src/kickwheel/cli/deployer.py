@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kickwheel.cli.up import POOL
+from kickwheel.cli.zombies import ensure_zombies_end
 from kickwheel.domain_folder import Domain
 from kickwheel.errors import InputError
 from kickwheel.execution.deployments import FLOW, Change, RunPlace, Standing, Wanted, anchored, decide, domain_tag
@@ -46,7 +47,8 @@ def deploy(domain: Domain, work_pool: str, *, dry_run: bool, now: datetime) -> l
     with get_client(sync_client=True) as client:
         changes = decide(domain, catalog, _standing(client, domain.name), place, ExecutorRegistry(), now)
         if not dry_run:
-            _ensure_pool(client, work_pool)
+            ensure_pool(client, work_pool)
+            ensure_zombies_end(client)
             for change in changes:
                 _apply(client, change)
     return changes
@@ -151,7 +153,7 @@ def _ours(schedule: object) -> Schedule | None:
     return None
 
 
-def _ensure_pool(client: SyncPrefectClient, name: str) -> None:
+def ensure_pool(client: SyncPrefectClient, name: str) -> None:
     """Our own pool is made where it is missing; others are their owner's to make."""
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.client.schemas.filters import WorkPoolFilter, WorkPoolFilterName

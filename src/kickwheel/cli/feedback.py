@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -192,7 +192,7 @@ def erase(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove what is known of a user, or what is older than the retention: answers, events about them, copies in laps.
+    """Remove what is known of a user (answers, events about them, copies in laps), or what is older than the retention.
 
     Models that were trained on it are not changed: the laps with copies are named, so that you can decide on them.
     Exit code 2: neither a user nor a retention is given.
@@ -207,6 +207,7 @@ def erase(
     from kickwheel.errors import InputError
     from kickwheel.feedback.lap_erasure import erase_copies
     from kickwheel.feedback.opening import opened_store
+    from kickwheel.feedback.retention import apply_retention
 
     with refusals():
         found = load_domain(domain)
@@ -214,13 +215,13 @@ def erase(
         days = older_than_days or settings.feedback.retention_days
         if not user and not days:
             raise typer.Exit(fail(InputError("give --user, --older-than-days or set feedback.retention_days")))
-        with opened_store(settings, found.name) as store:
-            if user:
+        if user:
+            with opened_store(settings, found.name) as store:
                 result = store.erase(user, dry_run=dry_run)
                 laps = erase_copies(settings.home, found.name, user, dry_run=dry_run)
                 result = result.model_copy(update={"laps": laps})
-            else:
-                result = store.prune(datetime.now(UTC) - timedelta(days=days), dry_run=dry_run)
+        else:
+            result = apply_retention(settings, found.name, now=datetime.now(UTC), days=days, dry_run=dry_run)
     would = "would be " if dry_run else ""
     laps_told = f"; laps with copies: {', '.join(map(str, result.laps))}" if result.laps else ""
     _show(result, as_json, f"{result.inferences} answers and {result.events} events {would}removed{laps_told}")

@@ -68,7 +68,7 @@ def command(
         _await(f"{services.prefect_api}/health", running[0], logs / "prefect-server.log", start_timeout)
         _await(f"{services.mlflow}/health", running[1], logs / "mlflow-server.log", start_timeout)
         if worker and Path("prefect.yaml").is_file():
-            _deploy(prefect, environment)
+            _deploy(environment)
             work = [*prefect, "worker", "start", "--pool", POOL]
             running.append(stack.enter_context(_process(work, logs / "prefect-worker.log", environment)))
         announce(settings.home, services)
@@ -123,14 +123,9 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path, timeout_s: flo
         time.sleep(0.5)
 
 
-def _deploy(prefect: list[str], environment: dict[str, str]) -> None:
-    """Make the pool and the GPU slot and apply ``prefect.yaml``; all may be there already."""
-    commands = (
-        ["work-pool", "create", POOL, "--type", "process", "--overwrite"],
-        ["gcl", "create", GPU_SLOT, "--limit", "1"],
-        ["--no-prompt", "deploy", "--all"],
-    )
-    for arguments in commands:
-        done = subprocess.run([*prefect, *arguments], env=environment, capture_output=True, text=True, check=False)
-        if done.returncode != 0 and "already exists" not in done.stdout + done.stderr:
-            raise ServerFailed(f"prefect {' '.join(arguments)} failed:\n{done.stdout[-1500:]}{done.stderr[-1500:]}")
+def _deploy(environment: dict[str, str]) -> None:
+    """Apply ``prefect.yaml``, in a process of its own: this one was started without an address of Prefect."""
+    command = [sys.executable, "-m", "kickwheel", "deploy", "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ServerFailed(f"kickwheel deploy failed:\n{done.stderr[-3000:]}")

@@ -9,7 +9,7 @@ from kickwheel.distillation.drift import Drift, low_share, stability_index
 from kickwheel.feedback.ports import Exchange
 from kickwheel.promotion_settings import TriggerSettings
 from schemas.events import AbandonEvent, OperatorLabelEvent, RephraseEvent, SlotEditEvent, ThumbsEvent
-from schemas.triggers import TriggerVerdict
+from schemas.triggers import Trigger, TriggerVerdict
 
 TELLING = (SlotEditEvent, OperatorLabelEvent, ThumbsEvent, AbandonEvent, RephraseEvent)
 """Events that say something about the answer beyond that it was looked at."""
@@ -38,23 +38,24 @@ def judge_triggers(evidence: Evidence, settings: TriggerSettings, *, by_hand: bo
         any(isinstance(kept.event, TELLING) and kept.sequence > evidence.after for kept in item.events) for item in evidence.new
     )
     drift = drift_of(evidence, settings)
-    fired = []
-    if by_hand and telling:
-        fired.append("asked for by hand")
-    if telling >= settings.min_answers:
-        fired.append(f"{telling} answers with new evidence, at least {settings.min_answers}")
     enough = drift.answers >= settings.drift_answers and len(evidence.before) >= settings.drift_answers
-    if enough and telling and drift.stability_index > settings.max_stability_index:
-        fired.append(f"drift: stability index {drift.stability_index:.2f}, more than {settings.max_stability_index:g}")
     rise = drift.low_confidence - drift.low_confidence_before
+    fired: dict[Trigger, str] = {}
+    if by_hand and telling:
+        fired["by_hand"] = "asked for by hand"
+    if telling >= settings.min_answers:
+        fired["enough"] = f"{telling} answers with new evidence, at least {settings.min_answers}"
+    if enough and telling and drift.stability_index > settings.max_stability_index:
+        fired["drift"] = f"drift: stability index {drift.stability_index:.2f}, more than {settings.max_stability_index:g}"
     if enough and telling and rise > settings.max_low_confidence_rise:
-        fired.append(
+        fired["novelty"] = (
             f"novelty: {100 * drift.low_confidence:.0f} % of answers of low confidence, "
             f"before {100 * drift.low_confidence_before:.0f} %"
         )
     return TriggerVerdict(
         due=bool(fired),
-        fired=tuple(fired),
+        kinds=tuple(fired),
+        fired=tuple(fired.values()),
         new_answers=len(evidence.new),
         telling_answers=telling,
         stability_index=drift.stability_index,

@@ -21,7 +21,8 @@ LEAST_JUDGED = 20
 class LiveFigures:
     """What real users did with the answers of one version."""
 
-    judged: int
+    cases: int
+    """Answers with a known outcome."""
     task_completion: float
     turns: float
     correction_rate: float
@@ -44,7 +45,7 @@ def live_figures(exchanges: Iterable[Exchange]) -> dict[str, LiveFigures]:
         turns = [event.turns for event in outcomes if event.turns is not None]
         conversions = [event.conversion for event in outcomes if event.conversion is not None]
         found[version] = LiveFigures(
-            judged=len(known),
+            cases=len(known),
             task_completion=fmean(done for done, _ in known),
             turns=fmean(turns) if turns else 1.0,
             correction_rate=fmean(any(isinstance(event, SlotEditEvent) for event in mine) for _, mine in known),
@@ -54,20 +55,23 @@ def live_figures(exchanges: Iterable[Exchange]) -> dict[str, LiveFigures]:
 
 
 def version_tracks(reports: Sequence[LapReport], live: dict[str, LiveFigures] | None = None) -> list[VersionTrack]:
-    """One row a lap that replayed or took feedback, oldest first: the version that answered, beside its offline figures.
+    """One row a lap that replayed feedback, or whose version real users judged, oldest first.
 
-    Offline are those on ``valid`` where the gate asked, else those on the replayed cases themselves.
+    Offline figures are those on ``valid`` where the gate asked, else those on the replayed cases themselves.
     """
     rows = []
     for report in sorted(reports, key=lambda item: item.lap):
         found = report.distillation
-        if found is None or "champion" not in found.business:
+        if found is None:
             continue
         name = (found.challenger.parent if found.challenger else None) or found.champion
-        offline = (found.gate.champion if found.gate else None) or found.replay_evaluation
-        business = found.business["champion"]
+        business = found.business.get("champion")
         seen = (live or {}).get(name)
-        real = seen if seen is not None and seen.judged >= LEAST_JUDGED else None
+        real = seen if seen is not None and seen.cases >= LEAST_JUDGED else None
+        users = real or business
+        offline = (found.gate.champion if found.gate else None) or (found.replay_evaluation if business else None)
+        if users is None or offline is None:
+            continue
         rows.append(
             VersionTrack(
                 version=name,
@@ -75,13 +79,13 @@ def version_tracks(reports: Sequence[LapReport], live: dict[str, LiveFigures] | 
                 offline_split=offline.split,
                 joint_frame_accuracy=offline.overall.joint_frame_accuracy,
                 intent_accuracy=offline.overall.intent_accuracy,
-                cases=real.judged if real else business.cases,
+                cases=users.cases,
                 replayed=real is None,
-                task_completion=real.task_completion if real else business.task_completion,
-                turns=real.turns if real else business.turns,
-                correction_rate=real.correction_rate if real else business.correction_rate,
+                task_completion=users.task_completion,
+                turns=users.turns,
+                correction_rate=users.correction_rate,
                 click_through=real.click_through if real else None,
-                cost_per_1k_tasks=business.cost_per_1k_tasks,
+                cost_per_1k_tasks=business.cost_per_1k_tasks if business else None,
             )
         )
     return rows

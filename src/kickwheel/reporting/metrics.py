@@ -9,6 +9,7 @@ from kickwheel.reporting.standing import eval_lines
 from schemas.lap import LapReport
 from schemas.throughput import ThroughputReport
 
+_BUSINESS = ("cases", "replayed", "task_completion", "turns", "correction_rate", "click_through", "cost_per_1k_tasks")
 _PREFIXES = {"tuned": "eval", "base_zero_shot": "base"}
 
 
@@ -16,7 +17,8 @@ def flat_metrics(report: LapReport) -> dict[str, float]:
     """Metrics by name; only what was measured and is finite.
 
     ``eval/…`` (the tuned student), ``probe/…``, ``base/…``, ``challenger/…`` on eval, each with ``…_zh/``; ``seeding/…``,
-    ``tuning/…``, ``throughput/…``, ``business/…`` (the champion's arm, replayed), ``distillation/…``, ``seconds/…``.
+    ``tuning/…``, ``throughput/…``, ``business/…`` (what users did with the champion:
+    real ones where ``business/replayed`` is 0), ``distillation/…``, ``seconds/…``.
     """
     groups = (_quality, _seeding, _tuning, _throughput, _distillation, _dual_track, _seconds)
     return {
@@ -100,6 +102,7 @@ def _distillation(report: LapReport) -> Named:
     if distillation := report.distillation:
         if champion := distillation.business.get("champion"):
             yield from ((f"business/{name}", value) for name, value in champion.model_dump().items())
+            yield "business/replayed", True
         yield "distillation/events", distillation.events.rows
         yield "distillation/rows", distillation.batch.rows
         yield "distillation/conflicts", distillation.conflicts
@@ -109,6 +112,10 @@ def _distillation(report: LapReport) -> Named:
 
 def _dual_track(report: LapReport) -> Named:
     if track := report.dual_track:
+        for row in (
+            row for row in track.versions if row.lap == report.lap and not row.replayed
+        ):  # in the place of replayed ones
+            yield from ((f"business/{name}", getattr(row, name)) for name in _BUSINESS)
         for name, found in track.correlations.items():
             yield f"business/pearson_{name}", found.pearson
             yield f"business/spearman_{name}", found.spearman

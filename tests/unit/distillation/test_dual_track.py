@@ -71,8 +71,31 @@ def test_rows_come_from_laps_and_real_users_take_the_place_of_replayed_ones() ->
     [replayed] = version_tracks([report, unmeasured_report()])
     assert (replayed.version, replayed.replayed, replayed.cases) == ("sample-lap-0003-tuned", True, 192)
     assert replayed.offline_split == "valid"
-    figures = LiveFigures(judged=400, task_completion=0.61, turns=1.8, correction_rate=0.2, click_through=0.4)
+    figures = LiveFigures(cases=400, task_completion=0.61, turns=1.8, correction_rate=0.2, click_through=0.4)
     [live] = version_tracks([report], {"sample-lap-0003-tuned": figures})
     assert (live.replayed, live.task_completion, live.click_through) == (False, 0.61, 0.4)
-    few = LiveFigures(judged=5, task_completion=1.0, turns=1.0, correction_rate=0.0, click_through=None)
+    few = LiveFigures(cases=5, task_completion=1.0, turns=1.0, correction_rate=0.0, click_through=None)
     assert version_tracks([report], {"sample-lap-0003-tuned": few}) == [replayed]
+
+
+def test_a_domain_that_replays_nothing_has_its_real_users() -> None:
+    from kickwheel.distillation.version_tracks import LiveFigures, version_tracks
+    from kickwheel.reporting.metrics import flat_metrics
+    from kickwheel.testing.sample_report import sample_report
+
+    report = sample_report()
+    assert report.distillation is not None
+    bare = report.model_copy(update={"distillation": report.distillation.model_copy(update={"business": {}})})
+    assert version_tracks([bare]) == []
+    figures = LiveFigures(cases=400, task_completion=0.61, turns=1.8, correction_rate=0.2, click_through=None)
+    rows = version_tracks([bare], {"sample-lap-0003-tuned": figures})
+    metrics = flat_metrics(bare.model_copy(update={"dual_track": dual_track(rows)}))
+    business = {name: value for name, value in metrics.items() if name.startswith("business/")}
+    assert business == {
+        "business/cases": 400,
+        "business/replayed": 0,
+        "business/task_completion": 0.61,
+        "business/turns": 1.8,
+        "business/correction_rate": 0.2,
+        "business/decoupled": 0,
+    }
