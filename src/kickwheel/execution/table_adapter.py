@@ -9,7 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kickwheel.errors import ExecutionFailed, ServiceUnavailable, TaskRefused
+from kickwheel.database_refusal import is_refusal
+from kickwheel.errors import ExecutionFailed, KickwheelError, ServiceUnavailable, TaskRefused
 from kickwheel.execution.column_types import arrow_type, as_arrow, as_json, nested_columns, sql_type
 from kickwheel.execution.placeholders import Placeholders
 from kickwheel.execution.places import Place
@@ -37,7 +38,7 @@ class Table:
             make_file: SQLite: a database file that is not there is made, not an error.
 
         Raises:
-            TaskRefused: a variable is not set, or the database's driver is not installed.
+            TaskRefused: a variable is not set, the database's driver is not installed, or user, password or database are wrong.
             ServiceUnavailable: the database can't be reached, or is locked.
             ExecutionFailed: the database refuses what is asked of it.
         """
@@ -52,7 +53,9 @@ class Table:
             with engine.begin() as connection:
                 yield cls(connection, place)
         except sa.exc.DBAPIError as error:
-            kind = ServiceUnavailable if isinstance(error, sa.exc.OperationalError) else ExecutionFailed
+            kind: type[KickwheelError] = ServiceUnavailable if isinstance(error, sa.exc.OperationalError) else ExecutionFailed
+            if is_refusal(error.orig):
+                kind = TaskRefused
             # Not chained: the driver's own traceback may hold the filled-in address.
             raise kind(f"{place.describe()}: {placeholders.hide(str(error.orig))}") from None
         except sa.exc.SQLAlchemyError as error:

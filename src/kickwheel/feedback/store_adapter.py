@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
+from kickwheel.database_refusal import is_refusal
 from kickwheel.errors import InputError, ServiceUnavailable, StoreFailed
 from kickwheel.feedback.case_key import case_key
 from kickwheel.feedback.ports import Exchange, Kept, Submission
@@ -40,7 +41,7 @@ class SqlEventStore:
             url: SQLAlchemy's form, e.g. ``sqlite:///feedback.sqlite3`` or ``postgresql://user:password@host/database``.
 
         Raises:
-            InputError: not an address, or its driver is not installed.
+            InputError: not an address, its driver is not installed, or user, password or database are wrong.
             ServiceUnavailable: the database can't be reached.
             StoreFailed: the tables are of another version of Kickwheel.
         """
@@ -55,7 +56,9 @@ class SqlEventStore:
         if self._engine.dialect.name == "sqlite" and self._engine.url.database:
             Path(self._engine.url.database).parent.mkdir(parents=True, exist_ok=True)
         self._tables = tables()
+        self._opened = False
         self._prepare()
+        self._opened = True
 
     def add(self, submissions: Sequence[Submission]) -> list[Received]:
         """See the port. Events without ``received_at`` get the present time."""
@@ -309,6 +312,8 @@ class SqlEventStore:
                 with connection.begin():
                     yield connection
         except sa.exc.DBAPIError as error:
+            if not self._opened and is_refusal(error.orig):  # later it may be a password that is being changed
+                raise InputError(f"{self.address}: {error.orig}", field="feedback.url") from None
             kind = ServiceUnavailable if isinstance(error, sa.exc.OperationalError) else StoreFailed
             raise kind(f"{self.address}: {error.orig}") from None
 
