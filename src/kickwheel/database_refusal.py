@@ -2,8 +2,8 @@
 
 SQLAlchemy and the drivers call both ``OperationalError``. SQLSTATE tells them apart (class 28: authorisation, 3D: no such
 database; PostgreSQL documentation, appendix A), but libpq keeps the server's SQLSTATE to itself while it connects, so that
-psycopg has only ``needs_password`` and the text. The answer of a server that speaks another language than English is taken for an
-outage there: such a call is tried again, and ends with the same message.
+psycopg has only ``needs_password`` and the text. The answer of a server that does not speak English is taken for an outage:
+such a call is tried again, and ends with the same message.
 """
 
 from __future__ import annotations
