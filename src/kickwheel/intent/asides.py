@@ -13,7 +13,7 @@ from functools import cache
 from kickwheel.intent.documents import Statement
 from kickwheel.intent.glossary import Glossary, load_glossary
 from kickwheel.intent.normal_text import normalise
-from kickwheel.intent.statement_words import CONDITION
+from kickwheel.intent.statement_words import CONDITION, LIMITS
 from kickwheel.intent.suspicion import LONGEST
 from kickwheel.intent.time_reading import time_tokens
 from kickwheel.intent.time_tokens import DataPeriod, InZone, Loose, Token
@@ -37,6 +37,21 @@ def doubts(statements: Sequence[Statement], mapped: Sequence[bool]) -> dict[int,
     return {index: f"{' and '.join(told)}, which is not read" for index, told in found.items() if told}
 
 
+def taken_back(statements: Sequence[Statement], mapped: Sequence[bool]) -> dict[int, list[int]]:
+    """Statements without a task that bound or deny something, by the index of the mapped one that they stand below.
+
+    Of these, one that names the task itself contradicts it: 'Load prices at 7; prices must only be loaded at 19'.
+    """
+    found: dict[int, list[int]] = {}
+    for index, statement in enumerate(statements):
+        if mapped[index] or (task := _task_above(index, statements, mapped)) is None:
+            continue
+        text = normalise(statement.quote)[:LONGEST]
+        if CONDITION.search(text) or _TAKES_BACK.search(text) or LIMITS.search(text) or _times_in(text):
+            found.setdefault(task, []).append(index)
+    return found
+
+
 def _task_above(index: int, statements: Sequence[Statement], mapped: Sequence[bool]) -> int | None:
     above = statements[index].above
     while above is not None and not mapped[above]:
@@ -55,6 +70,10 @@ def _bounds(sentence: str) -> bool:
     text = normalise(sentence)[:LONGEST]
     if not CONDITION.search(text) and not _TAKES_BACK.search(text):
         return False
+    return _times_in(text)
+
+
+def _times_in(text: str) -> bool:
     return any(not isinstance(token.meaning, DataPeriod | InZone | Loose) for token in _tokens(text))
 
 

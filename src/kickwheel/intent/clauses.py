@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.phrases import TIME_MARK, clean
-from kickwheel.intent.statement_words import CONDITION, EN_BEFORE, EN_PASSIVE, REASON, SEPARATOR, ZH_BEFORE
+from kickwheel.intent.statement_words import CONDITION, EN_BEFORE, EN_PASSIVE, LIMITS, REASON, SEPARATOR, ZH_BEFORE
 from kickwheel.intent.time_tokens import Token
 
 _LABEL = (
@@ -56,6 +56,8 @@ def without_reason(blanked: str, glossary: Glossary) -> str:
     """A leading clause that says why is no part of the task, unless it names a time, a condition or an exception."""
     reason = REASON.match(blanked)
     if reason is None or TIME_MARK in reason.group() or CONDITION.search(reason.group()):
+        return blanked
+    if glossary.action_pattern.search(reason.group()) or LIMITS.search(reason.group()):
         return blanked
     rest = blanked[reason.end() :]
     return " " * reason.end() + rest if glossary.action_pattern.search(rest) else blanked

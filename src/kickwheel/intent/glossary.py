@@ -75,6 +75,11 @@ class Glossary:
         return re.compile("|".join(_alternatives(_action_forms(self.actions))), re.IGNORECASE | re.ASCII)
 
     @cached_property
+    def entity_pattern(self) -> re.Pattern[str]:
+        """Finds names of entities, as they are written."""
+        return re.compile("|".join(_alternatives(self.entities)) or "(?!)", re.IGNORECASE | re.ASCII)
+
+    @cached_property
     def _action_by_form(self) -> dict[str, str]:
         return {form.lower(): slug for form, slug in _action_forms(self.actions).items()}
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from kickwheel.errors import InputError
-from kickwheel.intent.asides import doubts
+from kickwheel.intent.asides import doubts, taken_back
 from kickwheel.intent.documents import Document, Statement, read_document
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.phrasing_lines import read_phrasings
@@ -77,12 +77,34 @@ def map_documents(
 
 def _outcomes(document: Document, mapper: _Mapper) -> Iterator[TaskSchema | Rejection]:
     """Tasks and rejections of a document, the tasks flagged where something beside their statement bounds them."""
-    found = [mapper.outcomes(document, statement) for statement in document.statements]
+    read = [mapper.recognised(statement) for statement in document.statements]
+    found = [
+        [mapper.outcome(document, statement, outcome) for outcome in outcomes]
+        for statement, outcomes in zip(document.statements, read, strict=True)
+    ]
     mapped = [any(isinstance(outcome, TaskSchema) for outcome in outcomes) for outcomes in found]
     doubtful = doubts(document.statements, mapped)
+    below = taken_back(document.statements, mapped)
     for index, outcomes in enumerate(found):
         for outcome in outcomes:
+            if isinstance(outcome, TaskSchema):
+                against = [other for other in below.get(index, ()) if _names(read[other], outcome)]
+                if against:
+                    yield _contradicted(outcome, document.statements[against[0]])
+                    continue
             yield _flagged(outcome, doubtful[index]) if index in doubtful and isinstance(outcome, TaskSchema) else outcome
+
+
+def _names(refused: Sequence[Recognised | Refused], task: TaskSchema) -> bool:
+    """Whether a statement that was refused names this task."""
+    about = {pair for outcome in refused if isinstance(outcome, Refused) for pair in outcome.about}
+    target = task.target or ""
+    return any(action == task.action and f"{target}_".startswith(f"{entity}_") for action, entity in about)
+
+
+def _contradicted(task: TaskSchema, other: Statement) -> Rejection:
+    question = f"Line {other.line} says {other.quote!r} about it: what is right for {task.action} {task.entity}?"
+    return Rejection(source=task.provenance[0], reason="contradiction", question=question)
 
 
 def _flagged(task: TaskSchema, doubt: str) -> TaskSchema:
@@ -108,8 +130,8 @@ class _Mapper:
     min_interval_minutes: int
     versions: Mapping[uuid.UUID, str]
 
-    def outcomes(self, document: Document, statement: Statement) -> list[TaskSchema | Rejection]:
-        """Tasks and rejections of one statement."""
+    def recognised(self, statement: Statement) -> list[Recognised | Refused]:
+        """Triples and refusals of one statement."""
         found = self.recogniser.recognise(_text(statement))
         if statement.fields.keys() & {"intent", "slots", "description", "qualifier", "phrasings"} and len(found) > 1:
             raise InputError(
@@ -117,9 +139,10 @@ class _Mapper:
                 file=statement.document,
                 line=statement.line,
             )
-        return [self._outcome(document, statement, outcome) for outcome in found]
+        return found
 
-    def _outcome(self, document: Document, statement: Statement, found: Recognised | Refused) -> TaskSchema | Rejection:
+    def outcome(self, document: Document, statement: Statement, found: Recognised | Refused) -> TaskSchema | Rejection:
+        """The task or the rejection that becomes of a triple or a refusal."""
         source = SourceQuote(document=statement.document, line=statement.line, quote=statement.quote)
         if isinstance(found, Refused):
             return self._rejection(document, statement, found, source)

@@ -16,14 +16,14 @@ _LEADING = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _TRAILING = re.compile(
-    r"(?:\s+(?:data|tables?|records?|information|info|files?|feeds?|again|please|pls)|(?:的?(?:数据|表|信息|记录|明细|文件|全量|增量)|的|一下|[一1][次遍]))$",
+    r"(?:\s+(?:data|tables?|records?|information|info|files?|feeds?|again|please|pls)|(?:的?(?:数据|表|信息|记录|明细|文件|全量|增量)|的|一下|[一1][次遍回趟]))$",
     re.IGNORECASE | re.ASCII,
 )
 _JOINTS = re.compile(r"\s*(?:,\s*and\b|、|和|及|与|以及|跟|&|,|\band\b|\bplus\b)\s*", re.IGNORECASE | re.ASCII)
 _OVER = re.compile(r"^\s*(?:over|across)\s+(?=(?:in|on)?to\b)", re.IGNORECASE | re.ASCII)
 """'Copied over to' says no more than 'copied to'."""
 _PREPOSITIONS = re.compile(
-    r"\b(into|onto|to|from|for|with|against|by|using|via|through|per|as|so|because|in|on|at|that|which|where|whether|if|older|containing|without|between|across)\b"
+    r"\b(into|onto|to|from|for|with|against|by|using|via|through|per|as|so|because|in|on|at|that|which|where|whether|if|older|containing|without|between|across|before|after|during)\b"
     r"|(发?给|发送给|是否|有没有|有无|用于|以便|以供|供(?=[^,]{1,8}(?:使用|查看|分析|参考))|便于|方便|为了|根据|按照|按(?!时)|通过|看看|防止|避免|存为|保存|作为)",
     re.IGNORECASE | re.ASCII,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kickwheel.intent.time_reading import TimeReading
@@ -44,6 +44,8 @@ class Refused:
     suggestion: Suggestion | None = None
     confidence: float | None = None
     """That refusing is right; None: the recogniser can't tell."""
+    about: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
+    """Actions and entities that the words name, though no task was made of them: what may bound a task beside it."""
 
 
 class Recogniser(Protocol):

@@ -26,6 +26,7 @@ from kickwheel.intent.phrases import (
     shown,
 )
 from kickwheel.intent.ports import Recognised, Refused
+from kickwheel.intent.rewordings import rewordings
 from kickwheel.intent.spelling import respelled
 from kickwheel.intent.statement_words import (
     ARROW,
@@ -41,12 +42,16 @@ from kickwheel.intent.statement_words import (
     LABELLED,
     LIMITS,
     MOVES,
+    ONCE,
     OTHER_VERBS,
     POLITE_END,
     POLITE_QUESTION,
+    PREFACE,
     PRONOUN,
     REMARK,
     RUNS,
+    STORE,
+    STORE_WORDS,
     STORY,
     TAKEN_BACK,
     TIME_LIKE,
@@ -54,21 +59,46 @@ from kickwheel.intent.statement_words import (
     ZH_BEFORE,
     ZH_PASSIVE,
 )
-from kickwheel.intent.suspicion import not_read
+from kickwheel.intent.suspicion import LONGEST, not_read
 from kickwheel.intent.time_reading import TimeReading, read_time, time_tokens, with_days_of
 from kickwheel.intent.time_refused import TimeRefused
-from kickwheel.intent.time_tokens import DataPeriod, InZone, Token
+from kickwheel.intent.time_tokens import DataPeriod, InZone, Token, Unclear
 from kickwheel.intent.triples import triple
-from kickwheel.intent.unread import without_unread
 
 _ADDING = {"enrich"}
 """Actions whose words may be followed by what is added: 为用户画像补充兴趣标签."""
 _CIRCLED = re.compile(r"^\s*[\u2460-\u249b]\s*")
 """A circled number before a list item; normalising would make it a figure."""
 _RUNS_BEHIND = re.compile(rf"\s*(?:{RUNS.pattern})$", RUNS.flags)
-_NOT_EXPLAINED = ("not_a_task", "unknown_target", "unknown_action")
+_NOT_EXPLAINED = ("not_a_task", "unknown_target", "unknown_action", "ambiguous_time")
 """Reasons for which a statement is read once more without the parts around it."""
+_BLOT = "\u25a1"
+"""Stands for each letter of a name that words of time are not looked for in."""
 _SAY = "Say it as 'sync ORDERS to LAKE every day at 9:00'"
+
+
+def _moved_to_store(match: re.Match[str]) -> str:
+    place, rest = {"湖": "数据湖", "仓": "数仓"}[match["store"]], match["rest"]
+    if rest.lstrip()[:1] in ("到", "至"):
+        return f"同步{rest}"
+    if not clean(rest) or RUNS.fullmatch(clean(rest)) or TIME_LIKE.search(rest):
+        return f"同步到{place}{rest}"
+    return f"同步{rest}到{place}"
+
+
+def _masked(text: str, names: Sequence[tuple[int, int]]) -> str:
+    """The text with names of data blotted out, so that no word of time is found in them, or goes on into them."""
+    letters = list(text)
+    for start, end in names:
+        letters[start:end] = _BLOT * (end - start)
+    return "".join(letters)
+
+
+def _tells_time(name: str, glossary: Glossary) -> bool:
+    """Whether a name holds words of time, as 'till receipts' does; one that is nothing else stays what it says."""
+    tokens = time_tokens(name, glossary)
+    whole = [token for token in tokens if token.end - token.start == len(name)]
+    return bool(tokens) and all(isinstance(token.meaning, Unclear) for token in whole)
 
 
 @dataclass(frozen=True)
@@ -83,23 +113,38 @@ class RulesRecogniser:
 
     def recognise(self, text: str) -> list[Recognised | Refused]:
         """Triples or refusals of one statement."""
+        found = self._recognised(text)
+        if not all(isinstance(outcome, Refused) for outcome in found):
+            return found
+        about = self._about(normalise(text)[:LONGEST])
+        return [replace(outcome, about=about) for outcome in found if isinstance(outcome, Refused)]
+
+    def _about(self, text: str) -> frozenset[tuple[str, str]]:
+        """Every action in the text with every entity in it."""
+        actions = {self.glossary.action_of(match.group()) for match in self.glossary.action_pattern.finditer(text)}
+        entities = {self.glossary.entity(match.group()) for match in self.glossary.entity_pattern.finditer(text)}
+        return frozenset((action, entity) for action in actions for entity in entities if entity)
+
+    def _recognised(self, text: str) -> list[Recognised | Refused]:
         text = unspaced(normalise(_CIRCLED.sub("", text)))
         if unreadable := not_read(text):
             return [unreadable]
-        polite = bool(POLITE_QUESTION.search(text))
+        polite = bool(POLITE_QUESTION.search(text) or PREFACE.match(text))
         if text.endswith(("?", "吗")) and not polite:
             return [Refused("not_a_task", "This is a question: which task does it ask for?")]
         text, slips = respelled(BULLET.sub("", POLITE_END.sub("", text)), self.glossary.action_forms, self.glossary.own_words)
-        text = STORY.sub("", LABELLED.sub("", text))
+        if not STORE_WORDS & self.glossary.actions.keys():
+            text = STORE.sub(_moved_to_store, ONCE.sub("一次", text))
+        text = PREFACE.sub("", STORY.sub("", LABELLED.sub("", text)))
         found = self._read(text, slips)
         if not any(isinstance(outcome, Refused) and outcome.reason in _NOT_EXPLAINED for outcome in found):
             return found
-        shorter, unread = without_unread(text, self.glossary)
-        again = self._read(shorter, slips) if unread else []
-        if not again or not all(isinstance(outcome, Recognised) and outcome.target for outcome in again):
-            return found
-        flag = f"not read: {'; '.join(unread)}"
-        return [replace(outcome, flag=flag) for outcome in again if isinstance(outcome, Recognised)]
+        for reworded, unread in rewordings(text, self.glossary):
+            again = self._read(reworded, slips)
+            tasks = [outcome for outcome in again if isinstance(outcome, Recognised) and outcome.target]
+            if len(tasks) == len(again):
+                return [replace(task, flag=f"not read: {'; '.join(unread)}" if unread else None) for task in tasks]
+        return found
 
     def _read(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
         """Triples or refusals of a text without what introduces or ends it."""
@@ -117,15 +162,22 @@ class RulesRecogniser:
         """Tasks of a statement whose only verb is such as 更新 or 'push', where known data reaches a known place; else none."""
         if self.glossary.action_pattern.search(text):
             return []
-        moved = self._bare_moves.sub("同步到", text)
-        if moved == text:
-            if not MOVES.search(text):
+        moved = self._in_place.sub("to ", self._bare_moves.sub("同步到", text))
+        if moved.isascii() or moved == text:
+            if not MOVES.search(moved):
                 return []
             verb = "synced" if re.search(r"\b(?:is|are|be|get|gets)\s+\w+ed\b", text, re.IGNORECASE | re.ASCII) else "sync"
-            moved = MOVES.sub(lambda moves: verb if moves.group().isascii() else "同步", text, count=1)
+            moved = MOVES.sub(lambda moves: verb if moves.group().isascii() else "同步", moved, count=1)
         found = self._outcomes(moved, slips)
         places = tuple(f"_{place}" for place in set(self.glossary.destinations.values()))
         return found if all(isinstance(task, Recognised) and (task.target or "").endswith(places) for task in found) else []
+
+    @cached_property
+    def _in_place(self) -> re.Pattern[str]:
+        """Finds the 'in' of 'refresh prices in the warehouse': before a known place."""
+        places = sorted((re.escape(name) for name in self.glossary.destinations if name.isascii()), key=len, reverse=True)
+        found = rf"\b(?:in|on)\s+(?=(?:the\s+|our\s+)?(?:{'|'.join(places)})\b)" if places else r"(?!)"
+        return re.compile(found, re.IGNORECASE | re.ASCII)
 
     @cached_property
     def _bare_moves(self) -> re.Pattern[str]:
@@ -141,20 +193,21 @@ class RulesRecogniser:
         names = {
             name
             for name in (*self.glossary.entities, *self.glossary.destinations)
-            if self.glossary.action_pattern.search(name) or time_tokens(name, self.glossary)
+            if self.glossary.action_pattern.search(name) or _tells_time(name, self.glossary)
         }
         found = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
         return re.compile(found, re.IGNORECASE | re.ASCII) if names else None
 
     def _outcomes(self, text: str, slips: tuple[str, ...]) -> list[Recognised | Refused]:
         names = [match.span() for match in self._deceptive_names.finditer(text)] if self._deceptive_names else []
-        tokens = [token for token in time_tokens(text, self.glossary) if not inside((token.start, token.end), names)]
+        timed = _masked(text, names)
+        tokens = [replace(token, text=text[token.start : token.end]) for token in time_tokens(timed, self.glossary)]
         blanked = without_reason(blank(text, tokens), self.glossary)
         clauses = read_clauses(blanked, self.glossary, names) or read_clauses(blanked, self.glossary, ())
         if not clauses:
             return [self._no_action(text, blanked, tokens)]
         try:
-            times = self._times(text, tokens, clauses)
+            times = self._times(timed, tokens, clauses)
         except TimeRefused as refused:
             return [Refused(refused.reason, str(refused))]
         outcomes: list[Recognised | Refused] = []

@@ -63,19 +63,41 @@ ZH_BEFORE = re.compile(
     rf"{_ZH_FILLER}*+{_ZH_TEAM}?{_ZH_FILLER}*+{_ZH_MEANS}?{_ZH_FILLER}*{_ZH_OBJECT}?{_ZH_FILLER}*{_ZH_MEANS}?{_ZH_FILLER}*"
 )
 """Before a Chinese action: 请系统自动, 把用户订单, 从网关, 用汇率."""
-ZH_PASSIVE = re.compile(rf"(?P<np>[^,]{{2,24}}?)(?:将由系统|由系统|{_ZH_FILLER})*+")
+ZH_PASSIVE = re.compile(
+    rf"(?P<np>[^,]{{2,24}}?)(?:将由系统|由系统|{_ZH_FILLER})*+(?:(?:用|利用|通过|基于|结合|根据|按照?|[跟与同和])[^,的不没未]{{2,16}}?(?:来|进行|做)?)??{_ZH_FILLER}*+"
+)
 """用户订单需自动 (同步)."""
 WITH_PLACE = re.compile(r"(?P<np>.{2,60}?)\s*(?:\b(?:to|into)\b|[(,|至到])\s*(?P<place>.{2,40})", _FLAGS)
 """Before an action that stands last: 'orders to the lake: sync', 'orders (data lake): sync'."""
 PRONOUN = re.compile(r"(?:it|them|these|those|其|它们?|二者|两者)", _FLAGS)
 """What was named before."""
 STORY = re.compile(
+    r"^作为[^,]{1,12}?,?\s*(?=我)|"
     r"^as\s+an?\s+(?:[a-z]+\s+){1,4}?,?\s*(?=i\s+(?:want|need|would\s+like)\b)|^as\s+an?\s+(?:[a-z]+\s+){0,3}[a-z]+,\s*(?=i\s+(?:want|need|would\s+like)\b)",
     _FLAGS,
 )
 """'As a sales manager, I want …': who asks changes nothing."""
+_ANYONE = r"(?:(?!(?:no|nobody|none|neither|never|not|few|hardly)\b)[\w&'-]+\s+){1,5}?"
+PREFACE = re.compile(
+    r"^\s*(?>(?:hi|hello|hey|dear|good\s+(?:morning|afternoon|day))(?:\s+(?!please\b|could\b|can\b)[\w'-]+){0,3}?\s*,\s*)?+"
+    r"(?:(?:would|is|will)\s+it\s+be\s+possible\s+(?:for\s+(?:you|us|the\s+\w+|someone)\s+)?(?:to\b|that\b)"
+    r"|is\s+it\s+possible\s+(?:for\s+(?:you|us|the\s+\w+|someone)\s+)?(?:to\b|that\b)"
+    r"|(?:would|do)\s+you\s+(?:be\s+(?:so\s+kind\s+as\s+to|able\s+to|willing\s+to)|please)\b"
+    r"|(?:i|we)\s*(?:was|were|'m|am|are)\s+(?:just\s+)?wondering\s+(?:if|whether)\s+(?=(?:you|we|someone|it|the|\w+\s+could)\b)"
+    rf"|(?:it|that|{_ANYONE})\s*(?:would|'d|will)\s+(?:all\s+)?(?:be\s+(?:(?:very|most|really|extremely|so)\s+)?"
+    r"(?:grateful|glad|happy|pleased|delighted|thankful|great|nice|good|lovely|helpful|useful|ideal|appreciated)\s+(?:if|to\s+(?:have|see|get))\b"
+    r"|(?:(?:really|very\s+much|greatly)\s+)?appreciate\s+it\s+if\b)"
+    rf"|{_ANYONE}(?:requires?|requests?|asks?|asked|demands?|insists?|wants?|expects?|suggests?|proposes?|decided|agreed)\s+that\b"
+    rf"|{_ANYONE}(?:requires?|requests?|asks?|asked|needs?|wants?|expects?|obliges?)\s+(?:you|us|it|them)\s+to\b"
+    rf"|(?:we|i|you|{_ANYONE})\s*(?:were|are|was|have\s+been|has\s+been|'ve\s+been)\s+(?:asked|required|requested|obliged|told|instructed)"
+    rf"\s+(?:by\s+{_ANYONE})?to\b|as\s+(?:discussed|agreed|requested|required|mentioned)(?:\s+(?:in|on|with|by|at)\s+[^,\d]{{1,30}})?,"
+    r"|(?:what|all)\s+(?:we|i)\s+need\s+is\s+(?:for\b)?|the\s+(?:idea|plan|goal|aim|intention)\s+is\s+to\b)"
+    r"\s*(?:please\s+)?(?:(?:we|you)\s+(?!(?:to|have|had|do|did|will|must|shall|should|could|can|would|need|want)\b))?",
+    _FLAGS,
+)
+"""Who asks, and how politely: 'would it be possible to', 'the regulator requires that', 'we would be grateful if'."""
 MOVES = re.compile(
-    r"(?:更新|刷新|搬|推|传|写|落|灌|存|装载|加载|载)(?=[到至入进])|(?:更新|刷新|装载|加载)(?=[^,]{1,16}[到至入进])|\b(?:push|transfer|refresh|write)(?:e?s|e?d|ing)?\b(?=.*\b(?:in)?to\b)",
+    r"(?:更新|刷新|搬|推|传|写|落|灌|存|装载|加载|载)(?=[到至入进])|(?:更新|刷新|装载|加载)(?=[^,]{1,16}[到至入进])|\b(?:push|transfer|refresh|write|update|store|save)(?:e?s|e?d|ing)?\b(?=.*\b(?:in)?to\b)",
     _FLAGS,
 )
 """Words that move data where it is said whereto, and may mean anything else where it is not."""
@@ -86,11 +108,19 @@ BULLET = re.compile(
     r"|\([一二三四五六七八九十]{1,3}\)\s*|[一二三四五六七八九十]{1,3}、\s*|\[[ xX]\]\s*)+"
 )
 """What a list puts before its items."""
-LABELLED = re.compile(r"^\|?\s*(?:[A-Z]{2,6}[-_ ]?\d{1,5}|\d{1,3})\s*[:|]\s*(?=\D)")
-"""The number of a requirement or of a table's row: 'REQ-014:', '| 7 |'."""
+LABELLED = re.compile(
+    r"^\|?\s*(?:[A-Z]{2,6}[-_ ]?\d{1,5}|\d{1,3})\s*[:|]\s*(?=\D)"
+    r"|^\s*(?:[A-Za-z-]+\s+){0,3}?(?i:step|item|task|requirement|req|job|story|ticket|point|rule|section|no\.?)\s*#?\d{1,4}(?:\.\d{1,3})*\s*[:.)-]\s*(?=[^\d\s])"
+    r"|^\s*(?:步骤|任务|需求|条目|事项|要求|工单|第)\s*[\d一二三四五六七八九十]{1,4}\s*[步条项点]?\s*[:、.]\s*(?=\D)"
+)
+"""The number of a requirement or of a table's row: 'REQ-014:', 'step 4:', '需求3：', '| 7 |'."""
+ONCE = re.compile("[一1][回趟](?![事来收])")
+STORE_WORDS = frozenset({"入湖", "入仓"})
+STORE = re.compile(r"[入落进上](?P<store>湖|仓(?!库|位|储))(?P<rest>[^,;。|]*)")
+"""订单入湖, 入湖订单: moving data and whereto in one word."""
 REASON = re.compile(
-    r"\s*(?:为了|为(?=[^,]{1,16}(?:需要|起见|目的))|因为?|由于|鉴于|考虑到|出于|(?:根据|按照?|依据|应)(?=[^,]{1,20}(?:需求|要求|规定|规范|制度|安排|计划|约定)))[^,]{2,40},\s*"
-    r"|\s*(?:as|since|because|given(?:\s+that)?|(?:in\s+order\s+)?to\s+(?:keep|support|help|make|avoid|ensure|give|meet|comply)\b"
+    r"\s*(?:为了|为(?=[^,]{1,16}(?:需要|起见|目的|要求|规定)|满足|便于|配合|支持|支撑|应对|防止|避免|提高|提升|降低|减少|加快|确保|保证|保障|方便|实现|落实|响应|做好)|因为?|由于|鉴于|考虑到|出于|(?:根据|按照?|依据|应)(?=[^,]{1,20}(?:需求|要求|规定|规范|制度|安排|计划|约定)))[^,]{2,40},\s*"
+    r"|\s*(?:as|since|because|given(?:\s+that)?|(?:in\s+order\s+)?to\s+(?:be\s+able\s+to\s+)?(?=[a-z]+\s)"
     r"|due\s+to|so\s+that|per\s+(?:our|the)\b|for\s+(?=(?:[\w-]+\s+){0,3}(?:purposes?|reasons?|reporting|analysis|analytics|compliance|planning)\s*,))"
     r"[^,\d]{2,80},\s*",
     _FLAGS,
@@ -155,7 +185,7 @@ CALENDAR = re.compile(
 )
 """Words of the calendar that were not read as times, behind a preposition: they may bound the task."""
 REMARK = re.compile(
-    r"(?:如?失败|出错|重试|确保|保证|避免|方便|便于|用于|以便|以供|供|谢谢|辛苦).*|(?:请)?(?:自动|准时|定时)?(?:执行|运行|触发|进行|完成|启动)(?:[一1]次)?(?:即可)?"
+    r"(?:如?失败|出错|重试|确保|保证|避免|方便|便于|用于|以便|以供|供|谢谢|辛苦).*|(?:请)?(?:自动|准时|定时)?(?:执行|运行|触发|进行|完成|启动|跑|做)(?:[一1][次遍回趟])?(?:即可|就行|就好|就可以)?"
     r"|(?:to\s+be\s+)?(?:runs?|run|executed?|scheduled|performed|automatically)(?:\s+automatically)?"
     r"|(?:with\s+retries|retry|retries|on\s+failure|to\s+ensure|ensuring|thanks?)\b.*",
     _FLAGS,
@@ -169,7 +199,7 @@ ASPECT = re.compile(
 )
 """What of the data is validated: it changes nothing about which data that is."""
 LIMITS = re.compile(
-    r"至少|最多|不超过|以内|或|之前|之后"
+    r"至少|最多|不超过|以内|或|之前|之后|\b(?:before|after|until|till)\b"
     r"|\b(?:(?:where|if|when|as\s+soon\s+as)\s+possible|in\s+case|by\s+hand|provided|providing|as\s+long\s+as|depending|subject\s+to)\b"
     r"|\b(?:at\s+(?:least|most|the\s+latest|the\s+earliest)|least|most|latest|earliest|only|or|up\s+to)\b"
     r"|\bfor\s+(?:\w+\s+)?(?:\d+|an?|one|two|three|four|five|six|seven|ten|twelve|several|some)\s+(?:hours?|days?|weeks?|months?|years?|quarters?|times)\b",

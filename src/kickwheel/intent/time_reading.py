@@ -47,6 +47,7 @@ Kind = TypeVar("Kind")
 _FEW_DAYS = 2
 """So many days of the week are no stretch of days that 'every day' could run through."""
 _AND = re.compile(r"[和及与]|\band\b|&", re.IGNORECASE | re.ASCII)
+_ONLY_AND = re.compile(r"\s*(?:[和及与、&,]|,?\s*and\b)\s*", re.IGNORECASE | re.ASCII)
 _DAYS, _TIMES = WeekDays | MonthDays | NthOfMonth, Times | Span
 
 
@@ -109,6 +110,7 @@ def read_time(text: str, tokens: Sequence[Token], glossary: Glossary, *, seconds
         if isinstance(token.meaning, Unclear) and glossary.time_meaning(token.text) is None:
             question = f"{token.text.strip()!r}: {token.meaning.question}"
             raise TimeRefused(question, token.meaning.reason)
+    tokens = _joined_dates(text, tokens)
     refuse_bounded(text, tokens)
     settled = settle_clocks(text, tokens)
     _refuse_interleaved(text, settled)
@@ -134,6 +136,25 @@ def _with_periods(tokens: Sequence[Token]) -> Sequence[Token]:
         replace(token, meaning=replace(token.meaning, recurring=True)) if isinstance(token.meaning, WeekDays) else token
         for token in kept
     ]
+
+
+def _joined_dates(text: str, tokens: Sequence[Token]) -> list[Token]:
+    """每月15日和月末: days of the same months with only 'and' between them are one set of days."""
+    joined: list[Token] = []
+    for token in tokens:
+        last = joined[-1] if joined else None
+        if (
+            last
+            and isinstance(last.meaning, MonthDays)
+            and isinstance(token.meaning, MonthDays)
+            and (last.meaning.months or ALL_MONTHS) == (token.meaning.months or ALL_MONTHS)
+            and _ONLY_AND.fullmatch(text[last.end : token.start])
+        ):
+            days = MonthDays(last.meaning.days | token.meaning.days, last.meaning.months or ALL_MONTHS)
+            joined[-1] = Token(days, last.start, token.end, text[last.start : token.end])
+        else:
+            joined.append(token)
+    return joined
 
 
 def _period(days: WeekDays | MonthDays | NthOfMonth) -> str:

@@ -147,6 +147,17 @@ def _nth_workday(match: re.Match[str]) -> Meaning:
     return NthOfMonth(nth, WORKWEEK, WORKDAY_NOTE, first if nth > 0 else last)
 
 
+def _nth_in_quarter(match: re.Match[str]) -> Meaning:
+    """'First Wednesday of the first month of each quarter'."""
+    nth, month = _ordinal(match["nth"]), _ordinal(match["month"])
+    if nth == 0 or abs(nth) > (4 if match["day"] else 20):
+        return Unclear("Not every month has such a day: which one is meant?")
+    months = frozenset(start + (month - 1) % 3 if month > 0 else start + 2 for start in QUARTER_STARTS)
+    if match["day"]:
+        return NthOfMonth(nth, frozenset(_days_in(match["day"])), months=months)
+    return NthOfMonth(nth, WORKWEEK, WORKDAY_NOTE, months)
+
+
 def _end_day(match: re.Match[str]) -> Meaning | None:
     """'First day of the quarter', 'last day of each month'."""
     nth = _ordinal(match["nth"])
@@ -257,6 +268,14 @@ EN: tuple[Entry, ...] = (
     entry(
         rf"\b(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{SEP}{MONTH_NAME})+)\s*,?\s*(?:(?:every|each)\s+year|yearly|annually)\b",
         _day_of_months,
+    ),
+    entry(
+        rf"\b(?:in|every|each)\s+(?P<months>{MONTH_NAME}(?:{SEP}{MONTH_NAME})+)\s*,?\s*(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\b(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day))",
+        _day_of_months,
+    ),
+    entry(
+        rf"\b{_EACH}{_NTH}\s+(?:(?P<day>{DAY_NAME})|{_WORKDAY})\s+(?:of|in)\s+(?:the\s+)?(?P<month>first|second|third|last)\s+month\s+(?:of|in)\s+(?:{_EVERY}\s+)?quarter\b",
+        _nth_in_quarter,
     ),
     *INTERVALS_EN,
 )

@@ -93,6 +93,24 @@ def _day_of_months(match: re.Match[str]) -> Meaning:
     return year_days([(month, day) for month in months])
 
 
+def _months_of_quarter(match: re.Match[str]) -> frozenset[int] | None:
+    """The months that are the first, second or last ones of their quarters."""
+    nth = 3 if match["last_month"] else number(match["month"]) if match["month"] else 1
+    return frozenset(month + nth - 1 for month in QUARTER_STARTS) if 1 <= nth <= 3 else None
+
+
+def _nth_of_quarter_month(match: re.Match[str]) -> Meaning:
+    """每季度首月的第一个周三, 每季度末月最后一个工作日."""
+    months, nth = _months_of_quarter(match), _nth(match)
+    if months is None:
+        return Unclear("Which month of the quarter? It has three.")
+    if not 1 <= abs(nth) <= (4 if match["day"] else 20):
+        return Unclear("Not every month has such a day: which one is meant?")
+    if match["day"]:
+        return NthOfMonth(nth, frozenset({_DAY[match["day"]]}), months=months)
+    return NthOfMonth(nth, WORKWEEK, WORKDAY_NOTE, months)
+
+
 def _month_of_quarter(match: re.Match[str]) -> Meaning:
     """每季度第二个月的5号."""
     nth = 3 if match["last"] else number(match["month"]) if match["month"] else 1
@@ -224,6 +242,14 @@ ZH: tuple[Entry, ...] = (
         rf"每个?季度?(?:的)?(?:第(?P<month>{NUMBER})个月|(?P<first>首月|首个月)|(?P<last>末月|最后[一1]个月))(?:的)?(?:(?P<day>{NUMBER})[号日]|{_LAST}|月[末底])",
         _month_of_quarter,
     ),
+    entry(
+        rf"每个?季度?(?:的)?(?:第(?P<month>{NUMBER})个月|(?P<first_month>首月|首个月)|(?P<last_month>末月|最后[一1]个月))(?:的)?{_ORDINAL}(?:{_WEEK}(?P<day>{WEEKDAY})|(?:工作|办公)日)",
+        _nth_of_quarter_month,
+    ),
+    entry(
+        rf"(?P<first>(?!))?(?P<months>{NUMBER}月份?(?:{_SEP}{NUMBER}月份?)+)的?(?P<day>{NUMBER})[号日]",
+        _day_of_months,
+    ),
     entry(rf"每半年{_FIRST_DAY}", MonthDays(frozenset({1}), frozenset({1, 7}))),
     entry(rf"每半年{_LAST_DAY}", MonthDays(frozenset({-1}), frozenset({6, 12}))),
     entry(
@@ -247,6 +273,10 @@ ZH: tuple[Entry, ...] = (
     ),
     entry(
         rf"(?P<decimal>(?!))?(?P<n>{NUMBER})?\s*个?(?P<half>半)?个?\s*(?P<unit>分钟|刻钟|小时|钟头)\s*(?:[一1]次)",
+        _every,
+    ),
+    entry(
+        rf"(?<![每隔第前近去后内\d一二三四五六七八九十个过了满够约的])(?P<decimal>(?!))?(?P<n>{NUMBER})?个?(?P<half>半)?个?(?P<unit>分钟|刻钟|小时|钟头)(?=[^,;\d]{{1,8}}[一1][次回遍趟])",
         _every,
     ),
     entry(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from kickwheel.intent.glossary import Glossary
+from kickwheel.intent.sentences import COURTESY
 from kickwheel.intent.statement_words import (
     CALENDAR,
     CONDITION,
@@ -20,21 +21,38 @@ from kickwheel.intent.statement_words import (
     TIME_LIKE,
 )
 from kickwheel.intent.time_reading import time_tokens
+from kickwheel.intent.time_tokens import DataPeriod, PartOfDay
 
 _EXPLAINS = re.compile(
     r"\b(?:needs?|needed|wants?|wanted|ask(?:s|ed)|request(?:s|ed)|uses?|used|depends?|rel(?:y|ies)|looks?|complain(?:s|ed)|keeps?|shows?"
-    r"|because|becuase|owner|prepares?|reads?|reviews?|reports?)\b"
-    r"|需要|要用|要看|使用|[给供].{1,6}用|反映|申请|提出|方便|以便|太忙|负责|中心$|部$|组$",
+    r"|because|owner|prepares?|reads?|reviews?|reports?|likes?|plans?)\b"
+    r"|需要|要用|要看|使用|[给供].{1,6}用|反映|申请|提出|方便|以便|太忙|负责|要求|希望|中心$|部门?$|组$|处$|科$|室$",
     re.IGNORECASE | re.ASCII,
 )
 """Who wants it, and what for."""
+_REASON = re.compile(
+    r"(?:because|since|as|so(?:\s+that)?|in\s+order\s+to|due\s+to|thanks\s+to"
+    r"|for(?=\s+(?:[\w'-]+\s+){0,3}(?:purposes?|reasons?|reporting|analysis|analytics|compliance|planning|use|reports?|dashboards?)$))\b"
+    r"|因为?|由于|鉴于|这样|以便|便于|方便|好让|省得|免得|从而|用于|用来|以供|为了|据此|届时"
+    r"|[供给](?=.{1,8}(?:用|看|参考|分析|决策|查|做|出))|让(?=.{1,10}(?:能|可以|看|知道|了解|方便))",
+    re.IGNORECASE | re.ASCII,
+)
+"""What leads to a reason or a purpose, which may name data and tell of parts of the day."""
+_HARMLESS_TO = re.compile(
+    r"\b(?:want|need|like|have|ha[sd]|be\s+able|is|are|ask)\w*\s+to\s+(?:see|know|have|use|read|show|plan|track|monitor|follow|understand|compare"
+    r"|analy[sz]e|report|look|keep|study|prepare|forecast|spot|find|react)\b|\b(?:looks?|rel(?:y|ies)|works?)\s+(?:at|on|with)\b"
+    r"|[看得做达收拿用见感受想]到|及时|同时|实时|时效|日期|前端|后台|后续|先进|提前|预先",
+    re.IGNORECASE | re.ASCII,
+)
+"""'Wants to see': a preposition that bounds nothing."""
+_IDLE_CELL = 30
 _PARTS = re.compile(r"\s*(?:[,;:|。]|\s-\s)\s*")
 _LONGEST = 90
 _BOUNDS = (CALENDAR, CONDITION, DENIED_EN, DENIED_ZH, LIMITS, TAKEN_BACK, TIME_LIKE)
 _MORE_BOUNDS = re.compile(
-    r"[\d?？%]|仅|只|先|再|前|后|时|期|至|到|试|审批|批准|确认|手工|人工|每|测试|环境|范围|全部|部分|另|其他|其它"
+    r"[\d?？%]|仅|只|待|废|下线|弃|先|再|前|后|时|期|至|到|试|审批|批准|确认|手工|人工|每|测试|环境|范围|全部|部分|另|其他|其它"
     r"|\b(?:first|before|after|during|approv\w+|confirm\w*|manual\w*|test\w*|staging|all|some|any|other|also|than|time|times"
-    r"|from|to|into|with|without|for\s+now|pending|draft|old|instead|both|each|every|once|twice)\b",
+    r"|from|to|into|with|without|for\s+now|pending|draft|inactive|disabled|off|deprecated|tb[cd]|todo|none?|n/a|old|instead|both|each|every|once|twice)\b",
     re.IGNORECASE | re.ASCII,
 )
 """Words that may bound a task in ways that the lists above, made for other places, leave open."""
@@ -53,17 +71,37 @@ def without_unread(text: str, glossary: Glossary) -> tuple[str, tuple[str, ...]]
     return text[parts[first][0] : parts[last][1]], tuple(part for part in unread if any(char.isalpha() for char in part))
 
 
+def is_idle(cell: str, glossary: Glossary) -> bool:
+    """Whether a cell of a row names neither action, data, place nor time, and bounds nothing: an owner, a department."""
+    return len(cell) <= _IDLE_CELL and _bounds_nothing(cell, glossary) and not _names_data(cell, glossary)
+
+
 def _is_harmless(part: str, glossary: Glossary) -> bool:
-    if not any(char.isalnum() for char in part):
+    if not any(char.isalnum() for char in part) or COURTESY.fullmatch(part.strip(" .!~")):
         return True
-    low = part.lower()
+    if len(part) > _LONGEST:
+        return False
+    if reason := _REASON.match(part):
+        return _bounds_nothing(part[reason.end() :], glossary, parts_of_day=True)
+    return bool(_EXPLAINS.search(part)) and _bounds_nothing(part, glossary) and not _names_data(part, glossary)
+
+
+def _bounds_nothing(part: str, glossary: Glossary, *, parts_of_day: bool = False) -> bool:
+    told = _HARMLESS_TO.sub(" ", part)
+    times = [token for token in time_tokens(part, glossary) if not isinstance(token.meaning, DataPeriod)]
+    if parts_of_day and all(isinstance(token.meaning, PartOfDay) for token in times):
+        for token in times:
+            told = told.replace(token.text, " ")
+        times = []
     return (
-        len(part) <= _LONGEST
-        and bool(_EXPLAINS.search(part))
-        and not any(pattern.search(part) for pattern in _BOUNDS)
-        and not _MORE_BOUNDS.search(part)
-        and not OTHER_VERBS.search(part)
-        and not glossary.action_pattern.search(part)
-        and not any(name.lower() in low for name in (*glossary.entities, *glossary.destinations))
-        and not time_tokens(part, glossary)
+        not times
+        and not any(pattern.search(told) for pattern in _BOUNDS)
+        and not _MORE_BOUNDS.search(told)
+        and not OTHER_VERBS.search(told)
+        and not glossary.action_pattern.search(told)
     )
+
+
+def _names_data(part: str, glossary: Glossary) -> bool:
+    low = part.lower()
+    return any(name.lower() in low for name in (*glossary.entities, *glossary.destinations))
