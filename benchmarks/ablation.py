@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +119,6 @@ def load_catalog(folder: Path) -> TaskCatalog:
         domain=domain.name,
         zone=domain.zone,
         glossary=domain.glossary(),
-        now=datetime.now(UTC),
         min_interval_minutes=1,
     )
 

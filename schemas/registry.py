@@ -27,6 +27,8 @@ ChangeKind = Literal[
     "values_widened",
     "pattern_dropped",
     "schedule_changed",
+    "flag_raised",
+    "flag_cleared",
     "wording_changed",
     "phrasings_changed",
     "slot_wording_changed",
@@ -56,6 +58,9 @@ class PublishedTask(Contract):
     phrasings: tuple[str, ...] = Field(default=(), description="How users may ask for it")
     slots: tuple[SlotSpec, ...] = ()
     schedule: Schedule | None = None
+    flag: str = Field(
+        default="", description="Why a person must look at a task with a known target; it is neither deployed nor run"
+    )
     sources: tuple[PublishedSource, ...] = ()
 
 

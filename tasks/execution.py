@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from prefect import task
@@ -22,7 +21,7 @@ from tasks import policies
 def task_of(domain: str, name: str) -> tuple[Domain, TaskSchema]:
     """The domain, and its task of that intent or id."""
     found = load_domain(Path(domain))
-    return found, find_task(tasks_of(found, datetime.now(UTC)), name)
+    return found, find_task(tasks_of(found), name)
 
 
 @task(task_run_name="plan {schema.intent}", **policies.EXECUTION)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from prefect import task
 
 from kickwheel.intent import map_requirements
@@ -31,7 +29,6 @@ def map_documents(place: Place) -> TaskCatalog:
             domain=domain.name,
             zone=domain.zone,
             glossary=domain.glossary(),
-            now=datetime.now(UTC),
             recogniser=recogniser,
             min_interval_minutes=settings.intent.min_interval_minutes,
             versions=published_versions(domain.folder),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,8 +30,6 @@ from schemas.utterance import Utterance, language_of
 Row = TypeVar("Row", bound=BaseModel)
 Numbered = list[tuple[int, Row]]
 _IDS_SHOWN = 10
-CHECKED_AT = datetime(2026, 1, 1, tzinfo=UTC)
-"""Time at which documents are read; the mapping does not depend on it."""
 
 
 def check_domain(folder: Path) -> list[InputError]:
@@ -124,9 +121,7 @@ def _read_glossary(domain: Domain, problems: list[InputError]) -> Glossary | Non
 
 def _catalog(domain: Domain, glossary: Glossary, problems: list[InputError]) -> TaskCatalog | None:
     try:
-        catalog = map_requirements(
-            domain.requirement_files, domain=domain.name, zone=domain.zone, glossary=glossary, now=CHECKED_AT
-        )
+        catalog = map_requirements(domain.requirement_files, domain=domain.name, zone=domain.zone, glossary=glossary)
     except YamlProblems as error:
         problems += error.problems
         return None

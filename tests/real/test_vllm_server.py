@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -178,7 +177,6 @@ def test_a_trained_adapter_gives_the_same_frames_wherever_it_runs(
         domain=domain.name,
         zone=domain.zone,
         glossary=domain.glossary(),
-        now=datetime(2026, 11, 30, tzinfo=UTC),
         min_interval_minutes=5,
     )
     trained = (

@@ -43,7 +43,7 @@ def deploy(domain: Domain, work_pool: str, *, dry_run: bool, now: datetime) -> l
         root=str(Path(execution.__file__).resolve().parents[1]),
         home=str(domain.resolved_settings().home.resolve()),
     )
-    catalog = tasks_of(domain, now)
+    catalog = tasks_of(domain)
     with get_client(sync_client=True) as client:
         changes = decide(domain, catalog, _standing(client, domain.name), place, ExecutorRegistry(), now)
         if not dry_run:

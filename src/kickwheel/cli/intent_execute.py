@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +37,7 @@ def command(
     from schemas.execution import ExecutionPlan, ExecutionResult
 
     found = load_domain(domain)
-    schema = find_task(tasks_of(found, datetime.now(UTC)), task)
+    schema = find_task(tasks_of(found), task)
     told: ExecutionPlan | ExecutionResult
     if dry_run:
         told = plan_task(found, schema)

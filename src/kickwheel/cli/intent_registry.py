@@ -40,7 +40,7 @@ def diff(domain: DomainFolder, as_json: AsJson = False) -> None:
     with refusals():
         found = load_domain(domain)
         refuse_pending(found.folder)
-        catalog = tasks_of(found, datetime.now(UTC))
+        catalog = tasks_of(found)
         result = compare(catalog, read_registry(found.folder), found)
     _print_diff(result, as_json)
     _point_at_rejections(result, catalog)
@@ -62,7 +62,7 @@ def publish(domain: DomainFolder, dry_run: DryRun = False, as_json: AsJson = Fal
     with refusals():
         found = load_domain(domain)
         now = datetime.now(UTC)
-        catalog = tasks_of(found, now)
+        catalog = tasks_of(found)
         result = publish_catalogue(catalog, found, today=now.date(), dry_run=dry_run)
     _print_diff(result, as_json)
     _point_at_rejections(result, catalog)
@@ -94,7 +94,7 @@ def migrate(
     with refusals():
         found = load_domain(domain)
         try:
-            report = migrate_labels(found, map_file, tasks_of(found, datetime.now(UTC)), dry_run=dry_run)
+            report = migrate_labels(found, map_file, tasks_of(found), dry_run=dry_run)
         except YamlProblems as error:
             for problem in error.problems[:-1]:
                 fail(problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,7 +53,6 @@ def plan(
                 domain=found.name,
                 zone=found.zone,
                 glossary=found.glossary(),
-                now=datetime.now(UTC),
                 min_interval_minutes=settings.intent.min_interval_minutes,
             )
         teacher = settings.teacher

@@ -34,7 +34,7 @@ class Clock:
     sleep: Callable[[float], None] = time.sleep
 
 
-def tasks_of(domain: Domain, now: datetime) -> TaskCatalog:
+def tasks_of(domain: Domain) -> TaskCatalog:
     """The domain's tasks as its documents have them now: the one place that says where tasks come from.
 
     A model is asked only where it has a say in what is a task: what it suggests for statements that the rules refuse has none.
@@ -53,7 +53,6 @@ def tasks_of(domain: Domain, now: datetime) -> TaskCatalog:
             domain=domain.name,
             zone=domain.zone,
             glossary=glossary,
-            now=now,
             recogniser=recogniser,
             min_interval_minutes=settings.intent.min_interval_minutes,
             versions=published_versions(domain.folder),

@@ -57,12 +57,14 @@ def without_reason(blanked: str, glossary: Glossary) -> str:
     reason = REASON.match(blanked)
     if reason is None or TIME_MARK in reason.group() or CONDITION.search(reason.group()):
         return blanked
-    if glossary.action_pattern.search(reason.group()) or LIMITS.search(reason.group()):
+    if LIMITS.search(reason.group()) or (_MEANT.match(reason.group()) and glossary.action_pattern.search(reason.group())):
         return blanked
     rest = blanked[reason.end() :]
     return " " * reason.end() + rest if glossary.action_pattern.search(rest) else blanked
 
 
+_MEANT = re.compile(r"\s*(?:in\s+order\s+)?to\b", re.IGNORECASE | re.ASCII)
+"""'To validate claims, …' may ask for the validation too."""
 _AUXILIARY = re.compile(r"(?:gets?|getting)\s+(?:automatically\s+)?\w+(?:ed|sent)\b", re.IGNORECASE | re.ASCII)
 """'Get' that only makes a passive: 'orders get synced'."""
 

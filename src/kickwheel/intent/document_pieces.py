@@ -42,6 +42,8 @@ class Piece:
     """Cells of a table row beside its requirement, in columns that no name explains."""
     depth: int = 0
     """How deep it is nested in lists."""
+    heading: int = 0
+    """Level of a heading; 0: it is none."""
 
     def line_at(self, offset: int) -> int:
         """Line of an offset."""
@@ -67,7 +69,8 @@ def text_pieces(body: str) -> Iterator[Piece]:
     for number, line in enumerate(body.splitlines()):
         content = _BULLET.sub("", line).strip()
         if content:
-            yield Piece(content, [(0, number)], depth=len(line) - len(line.lstrip()))
+            is_item = bool(_BULLET.match(line))
+            yield Piece(content, [(0, number)], depth=len(line) - len(line.lstrip()) + is_item)
 
 
 def markdown_pieces(body: str) -> Iterator[Piece]:
@@ -81,8 +84,12 @@ def markdown_pieces(body: str) -> Iterator[Piece]:
             if not quoted:
                 yield from _table_rows(tokens[index:end])
             index = end
-        elif token.type == "inline" and not quoted and tokens[index - 1].type != "heading_open":
-            yield from _inline_pieces(token)
+        elif token.type == "inline" and not quoted:
+            opened = tokens[index - 1]
+            if opened.type == "heading_open":
+                yield Piece(_plain(token).strip(), [(0, token.map[0] if token.map else 0)], heading=int(opened.tag[1:]))
+            else:
+                yield from _inline_pieces(token)
         index += 1
 
 

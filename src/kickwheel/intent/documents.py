@@ -1,6 +1,8 @@
 """Requirement documents: Markdown, plain text, or what converts to Markdown in; statements with line and quote out.
 
 A document is prose, lists and tables. Every sentence is a statement; headings, code, quoted and struck-out text are not.
+A heading or a line with a colon that is a time and nothing else holds for what stands below it, a sentence that says in which
+zone all times are for the document (:mod:`kickwheel.intent.lead_ins`).
 Lines ``Key: value`` below a statement (a nested list item, a following line, a table column) say more about it::
 
     - 每日9点同步用户订单至数据湖
@@ -32,6 +34,7 @@ from kickwheel.intent.document_pieces import (
     text_pieces,
     with_listed_phrasings,
 )
+from kickwheel.intent.lead_ins import time_of_lead_in, zone_of_all
 from kickwheel.intent.sentences import split_sentences
 from kickwheel.intent.zones import zone
 from kickwheel.text_file import read_text
@@ -70,6 +73,8 @@ class Statement:
     fields: dict[FieldName, Field] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     """Cells of its row in columns that no name explains."""
+    lead: str | None = None
+    """Words of time of a heading or a lead-in that it stands below."""
     above: int | None = None
     """Index of the statement that it follows in the same paragraph, item or cell, or stands below in a list; None: of none."""
 
@@ -115,8 +120,12 @@ def parse_document(text: str, name: str, *, markdown: bool) -> Document:
     pieces = with_listed_phrasings(markdown_pieces(body) if markdown else text_pieces(body))
     statements: list[Statement] = []
     around: list[tuple[int, int]] = []  # depth and statement of each piece that the current one may stand below
+    leads = _Leads()
     for piece in pieces:
         line, content = piece.lines[0][1], piece.text
+        if piece.heading or leads.opened_by(piece):
+            leads.take(piece)
+            continue
         matched = FIELD_LINE.fullmatch(content)
         if matched and statements:
             key = KEYS[matched[1].lower()]
@@ -128,10 +137,47 @@ def parse_document(text: str, name: str, *, markdown: bool) -> Document:
         while around and around[-1][0] >= piece.depth:
             around.pop()
         for statement in _sentences(piece, name, first_line):
+            if said := zone_of_all(statement.quote):
+                front = _in_zone(front, said, statement)
+                continue
             above = around[-1][1] if around else None
             around = [*(outer for outer in around if outer[0] < piece.depth), (piece.depth, len(statements))]
-            statements.append(replace(statement, above=above))
+            statements.append(replace(statement, above=above, lead=leads.time))
     return Document(name, front, tuple(statements))
+
+
+class _Leads:
+    """Headings and lead-ins with a time that the current piece stands below."""
+
+    def __init__(self) -> None:
+        self._headings: list[tuple[int, str]] = []
+        self._open: list[tuple[int, str]] = []
+
+    @property
+    def time(self) -> str | None:
+        """Words of time of the closest heading that has any, and of the lead-ins."""
+        return ", ".join(words for _, words in (*self._headings[-1:], *self._open)) or None
+
+    def opened_by(self, piece: Piece) -> bool:
+        """Whether a piece is a lead-in itself; those that it does not stand below are closed."""
+        self._open = [(depth, words) for depth, words in self._open if depth < piece.depth]
+        return time_of_lead_in(piece.text) is not None
+
+    def take(self, piece: Piece) -> None:
+        """A heading closes those of its level and below, with a time or without."""
+        words = time_of_lead_in(piece.text, heading=bool(piece.heading))
+        if piece.heading:
+            self._open = []
+            self._headings = [(level, told) for level, told in self._headings if level < piece.heading]
+        if words:
+            (self._headings if piece.heading else self._open).append((piece.heading or piece.depth, words))
+
+
+def _in_zone(front: FrontMatter, said: str, statement: Statement) -> FrontMatter:
+    if front.zone not in (None, said):
+        problem = f"all times are said to be in {said}, and {front.zone} is named before: which of the zones counts?"
+        raise InputError(problem, file=statement.document, line=statement.line, field="zone")
+    return front.model_copy(update={"zone": said})
 
 
 def _sentences(piece: Piece, name: str, first_line: int) -> list[Statement]:

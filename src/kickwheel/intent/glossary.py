@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -72,12 +73,12 @@ class Glossary:
     @cached_property
     def action_pattern(self) -> re.Pattern[str]:
         """Finds action words, English ones in every regular form; the match is looked up with :meth:`action_of`."""
-        return re.compile("|".join(_alternatives(_action_forms(self.actions))), re.IGNORECASE | re.ASCII)
+        return _any_of(_action_forms(self.actions))
 
     @cached_property
     def entity_pattern(self) -> re.Pattern[str]:
         """Finds names of entities, as they are written."""
-        return re.compile("|".join(_alternatives(self.entities)) or "(?!)", re.IGNORECASE | re.ASCII)
+        return _any_of(self.entities)
 
     @cached_property
     def _action_by_form(self) -> dict[str, str]:
@@ -211,7 +212,21 @@ def _inflected(word: str) -> tuple[str, ...]:
     return (word, plural, past, stem + "ing")
 
 
-def _alternatives(forms: dict[str, str]) -> list[str]:
-    """Longest first; English words only as whole words."""
-    ordered = sorted(forms, key=len, reverse=True)
-    return [rf"(?<![A-Za-z0-9_]){re.escape(form)}(?![A-Za-z0-9_])" if form.isascii() else re.escape(form) for form in ordered]
+def _any_of(forms: Iterable[str]) -> re.Pattern[str]:
+    """Finds forms, the longest first; English ones only as whole words.
+
+    Alternatives are grouped by their first letter, and English ones tried at word starts only: a flat list of some hundred
+    forms is tried one by one at each letter of a text.
+    """
+    ordered = sorted((form for form in forms if form), key=len, reverse=True)
+    english = _by_first_letter([form.lower() for form in ordered if form.isascii()])
+    others = _by_first_letter([form for form in ordered if not form.isascii()])
+    patterns = [*([rf"(?<![A-Za-z0-9_])(?:{english})(?![A-Za-z0-9_])"] if english else []), *([others] if others else [])]
+    return re.compile("|".join(patterns) or "(?!)", re.IGNORECASE | re.ASCII)
+
+
+def _by_first_letter(forms: Iterable[str]) -> str:
+    groups: dict[str, list[str]] = {}
+    for form in forms:
+        groups.setdefault(form[0], []).append(re.escape(form[1:]))
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in groups.items())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from kickwheel.errors import InputError
@@ -31,7 +30,6 @@ def map_requirements(
     domain: str,
     zone: str | None,
     glossary: Glossary,
-    now: datetime,
     recogniser: Recogniser | None = None,
     min_interval_minutes: int = 5,
     versions: Mapping[uuid.UUID, str] | None = None,
@@ -40,7 +38,6 @@ def map_requirements(
 
     Args:
         zone: of times for which neither the statement nor its document names one; None: those are rejected.
-        now: the time that words are read at; the rules' answers don't depend on it.
         recogniser: default: the rules.
         versions: of the tasks that are published, by id.
 
@@ -117,9 +114,9 @@ def task_id(domain: str, action: str, target: str, qualifier: str = "") -> uuid.
 
 
 def _text(statement: Statement) -> str:
-    """What is read: the sentence, and the time that a field beside it names."""
+    """What is read: the sentence, and the time that a field beside it or a line above it names."""
     timed = statement.fields.get("schedule")
-    return f"{statement.quote}, {timed.value}" if timed else statement.quote
+    return ", ".join(filter(None, (statement.quote, timed.value if timed else None, statement.lead)))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kickwheel.intent.clauses import Clause, blank, inside, read_clauses, visible, without_reason
+from kickwheel.intent.clauses import Clause, blank, read_clauses, visible, without_reason
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.normal_text import normalise, unspaced
 from kickwheel.intent.phrases import (
@@ -56,6 +56,7 @@ from kickwheel.intent.statement_words import (
     TAKEN_BACK,
     TIME_LIKE,
     WITH_PLACE,
+    ZH_AGAINST,
     ZH_BEFORE,
     ZH_PASSIVE,
 )
@@ -328,6 +329,7 @@ class RulesRecogniser:
             EN_PASSIVE.fullmatch(f"{rest} "),
             ZH_PASSIVE.fullmatch(words),
             EN_CAUSATIVE.fullmatch(rest) if done else None,
+            ZH_AGAINST.fullmatch(words) if clause.action == "validate" else None,
         ]
         for phrase in [*(found["np"] for found in passives if found), rest]:
             named = named_things(phrase, self.glossary)

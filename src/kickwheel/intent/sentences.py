@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_ENDS = re.compile(r"[。！？；!?;]+|(?<!\bno)(?<!\be\.g)(?<!\bi\.e)(?<!\b[ap]\.m)(?<!\b[a-z])(?<!\bapprox)\.(?=\s|$)", re.IGNORECASE)
+_ENDS = re.compile(
+    r"[。！？；!?;]+|(?<!\bno)(?<!\be\.g)(?<!\bi\.e)(?<!\b[ap]\.m)(?<![\w:,] [a-z])(?<!\bapprox)\.(?=\s|$)", re.IGNORECASE
+)
 COURTESY = re.compile(
     r"(?:(?:many|with)\s+)?(?:thanks|thank\s+you|thx|cheers|regards|(?:kind|best|warm)\s+(?:regards|wishes)|best|yours|sincerely)"
     r"(?:\s+(?:a\s+lot|so\s+much|very\s+much|in\s+advance|for\s+your\s+help|again|all|everyone|team))?(?:\s*,\s*[a-z]+(?:\s[a-z]+)?)?"

@@ -24,7 +24,7 @@ _WORDS_OF_THEIR_OWN = frozenset(
     (
         "very", "ever", "moth", "lads", "copes", "coped", "coping", "heck", "hecks", "etch", "etched", "etches", "etching",
         "insect", "insects", "scrap", "scraps", "scape", "compete", "competed", "competes", "competing", "nigh", "minuet",
-        "minuets", "mourning", "hose", "knight", "later", "lasts", "planks", "tanks", "wording", "woking", "shoulder", "records",
+        "minuets", "mourning", "hose", "knight", "later", "lasts", "planks", "tanks", "wording", "woking", "shoulder",
         "recorder", "augusta", "seconds",
     )
 )  # fmt: skip
@@ -32,9 +32,8 @@ _WORDS_OF_THEIR_OWN = frozenset(
 _ZH_SLIPS = {
     "每曰": "每日", "没天": "每天", "工做日": "工作日", "周未": "周末", "月未": "月末", "季未": "季末", "季度未": "季度末",
     "年未": "年末", "凌辰": "凌晨", "点种": "点钟", "分种": "分钟", "同歩": "同步", "教验": "校验", "效验": "校验",
-    "较验": "校验", "拉去": "拉取", "倒出": "导出", "部们": "部门", "因位": "因为", "已便": "以便", "发显": "发现", "没日": "每日", "没周": "每周", "没月": "每月",
-    "毎": "每", "礼败": "礼拜", "早尚": "早上", "晚尚": "晚上", "中舞": "中午", "数聚": "数据", "抽去": "抽取", "获去": "获取",
-    "下栽": "下载", "补泉": "补全", "归当": "归档", "效对": "校对", "核兑": "核对", "检察": "检查", "导如": "导入", "复治": "复制", "归挡": "归档", "定单": "订单", "数剧": "数据",
+    "较验": "校验", "拉去": "拉取", "倒出": "导出", "部们": "部门", "发显": "发现",
+    "毎": "每", "礼败": "礼拜", "下栽": "下载", "导如": "导入", "复治": "复制", "归挡": "归档", "定单": "订单", "数剧": "数据",
 }  # fmt: skip
 _ZH = re.compile("|".join(sorted(_ZH_SLIPS, key=len, reverse=True)))
 _WORD = re.compile(r"[A-Za-z]{4,}", re.ASCII)
@@ -87,7 +86,9 @@ def _misheard(word: str) -> set[str]:
     """A long word with one vowel written for another."""
     if len(word) < _LONG:
         return set()
-    return {word[:at] + vowel + word[at + 1 :] for at, letter in enumerate(word) if letter in _VOWELS for vowel in _VOWELS} - {word}
+    return {word[:at] + vowel + word[at + 1 :] for at, letter in enumerate(word) if letter in _VOWELS for vowel in _VOWELS} - {
+        word
+    }
 
 
 def _variants(word: str) -> set[str]:

@@ -64,8 +64,10 @@ ZH_BEFORE = re.compile(
 )
 """Before a Chinese action: 请系统自动, 把用户订单, 从网关, 用汇率."""
 ZH_PASSIVE = re.compile(
-    rf"(?P<np>[^,]{{2,24}}?)(?:将由系统|由系统|{_ZH_FILLER})*+(?:(?:用|利用|通过|基于|结合|根据|按照?|[跟与同和])[^,的不没未]{{2,16}}?(?:来|进行|做)?)??{_ZH_FILLER}*+"
+    rf"(?P<np>[^,]{{2,24}}?)(?:将由系统|由系统|{_ZH_FILLER})*+(?:(?:用(?![户于途量工])|利用|通过|基于|结合)[^,的不没未]{{2,16}}?(?:来|进行|做)?)??{_ZH_FILLER}*+"
 )
+ZH_AGAINST = re.compile(r"(?P<np>[^,]{2,24}?)(?:需要|必须|应该|[要需应须])[跟与同和][^,的不没未、]{2,16}?(?:进行|做)?")
+"""工资单要跟考勤记录 (核对): what the data is held against."""
 """用户订单需自动 (同步)."""
 WITH_PLACE = re.compile(r"(?P<np>.{2,60}?)\s*(?:\b(?:to|into)\b|[(,|至到])\s*(?P<place>.{2,40})", _FLAGS)
 """Before an action that stands last: 'orders to the lake: sync', 'orders (data lake): sync'."""

@@ -79,8 +79,7 @@ def _between(match: re.Match[str]) -> Meaning:
 
 
 _NO_HALF = r"(?P<half>(?!))?"
-CLOCK_EN: tuple[Entry, ...] = (
-    entry(rf"(?<![\d:.])(?P<h>\d{{1,2}})(?:[:.h](?P<m>[0-5]\d))?\s*{AMPM}(?!\s*/)", _clock),
+FIGURES: tuple[Entry, ...] = (
     entry(
         r"(?<![\d:.])\d{1,2}:\d{2}\s?\+\d{2}:?\d{2}\b",
         Unclear("In which IANA time zone, e.g. Europe/Berlin?", reason="ambiguous_zone"),
@@ -89,14 +88,18 @@ CLOCK_EN: tuple[Entry, ...] = (
         rf"(?<![\d:.])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?::00)?(?!\d|:\d)(?:\s*(?:h|hrs|hours|o'?clock)\b)?{_NO_HALF}",
         _clock,
     ),
-    entry(rf"\bat\s+(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)\b(?:\s*(?:h|hrs|hours)\b)?(?![:.]\d|\s*[ap]\.?m){_NO_HALF}", _clock),
-    entry(rf"(?<![\d:.])(?P<h>[0-2]\d)(?P<m>[0-5]\d)\s*(?:h|hrs|hours)\b{_NO_HALF}", _clock),
-    entry(rf"(?<![\d:.])(?<!every )(?<!each )(?P<h>\d{{1,2}})h(?P<m>[0-5]\d)?\b{_NO_HALF}", _clock),
     entry(
         r"(?:\bat\s+|@\s*)(?P<times>\d{1,2}(?:[:.]\d{2})?(?:(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+|\s*&\s*)\d{1,2}(?:[:.]\d{2})?)*)"
         r"(?:\s*(?:o'?clock|sharp))?(?![\d:.%]*\d|%|\s*(?:[ap]\.?m\b|percent|minutes?\b|mins?\b|hours?\b|past\b|(?:to|through|thru|till|until)\s+(?:\d|noon\b|midnight\b)|-\s*\d|h\b|h\d|/))",
         _bare_list,
     ),
+)
+"""What needs no letter, and is therefore looked for in every text: 18:00, '@ 9'."""
+CLOCK_EN: tuple[Entry, ...] = (
+    entry(rf"(?<![\d:.])(?P<h>\d{{1,2}})(?:[:.h](?P<m>[0-5]\d))?\s*{AMPM}(?!\s*/)", _clock),
+    entry(rf"\bat\s+(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)\b(?:\s*(?:h|hrs|hours)\b)?(?![:.]\d|\s*[ap]\.?m){_NO_HALF}", _clock),
+    entry(rf"(?<![\d:.])(?P<h>[0-2]\d)(?P<m>[0-5]\d)\s*(?:h|hrs|hours)\b{_NO_HALF}", _clock),
+    entry(rf"(?<![\d:.])(?<!every )(?<!each )(?P<h>\d{{1,2}})h(?P<m>[0-5]\d)?\b{_NO_HALF}", _clock),
     entry(r"(?P<times>(?<![\d:.])\d{1,2})\s*o'?clock", _bare_list),
     entry(
         rf"\bat\s+(?P<h>{_HOUR})(?:[\s-]+{_MINUTE}|\s+o'?clock)?\b(?!\s+(?:minutes?|mins?|hours?|past|to)\b)(?:\s*{AMPM})?",

@@ -14,6 +14,7 @@ from kickwheel.intent.cron_text import CronRefused, read_cron
 from kickwheel.intent.glossary import Glossary, Window
 from kickwheel.intent.recurrence import ALL_MONTHS, DAY, EVERY_DAY, WORKWEEK, Days, Monthly, NthDay, Recurrence, Stride, Weekly
 from kickwheel.intent.time_bounds import refuse_bounded
+from kickwheel.intent.time_clock_en import FIGURES
 from kickwheel.intent.time_questions_en import EN_QUESTIONS
 from kickwheel.intent.time_questions_zh import ZH_QUESTIONS
 from kickwheel.intent.time_refused import TimeRefused
@@ -44,6 +45,7 @@ from kickwheel.intent.time_words_zh import ZH
 from kickwheel.intent.time_words_zone import CRON, ZONE
 
 Kind = TypeVar("Kind")
+_LETTER = re.compile("[A-Za-z]")
 _FEW_DAYS = 2
 """So many days of the week are no stretch of days that 'every day' could run through."""
 _AND = re.compile(r"[和及与]|\band\b|&", re.IGNORECASE | re.ASCII)
@@ -62,13 +64,19 @@ class TimeReading:
 
 def time_tokens(text: str, glossary: Glossary) -> list[Token]:
     """Words of time in a normalised statement, the domain's own among them."""
-    return find_tokens(text, _lexicon(tuple(sorted(glossary.time_words))))
+    english, chinese = bool(_LETTER.search(text)), not text.isascii()
+    return find_tokens(text, _lexicon(tuple(sorted(glossary.time_words)), english, chinese))
 
 
-@lru_cache(maxsize=8)
-def _lexicon(own_words: tuple[str, ...]) -> tuple[Entry, ...]:
-    """All entries; where a word of the domain covers the same text as a word of everybody's, the latter stands."""
-    return (*CRON, *ZONE, *ZH, *EN, *ZH_QUESTIONS, *EN_QUESTIONS, *(entry(_spaced(word), Named()) for word in own_words))
+@lru_cache(maxsize=32)
+def _lexicon(own_words: tuple[str, ...], english: bool, chinese: bool) -> tuple[Entry, ...]:
+    """Entries for texts with letters of either language: nothing else could match.
+
+    Where a word of the domain covers the same text as a word of everybody's, the latter stands.
+    """
+    days = (*(ZH if chinese else ()), *FIGURES, *(EN if english else ()))
+    questions = (*(ZH_QUESTIONS if chinese else ()), *(EN_QUESTIONS if english else ()))
+    return (*CRON, *ZONE, *days, *questions, *(entry(_spaced(word), Named()) for word in own_words))
 
 
 def _spaced(word: str) -> str:

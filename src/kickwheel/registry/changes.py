@@ -39,6 +39,8 @@ def _task_changes(before: PublishedTask, after: PublishedTask) -> Iterator[TaskC
         yield change("target_found" if learnt else "task_replaced", before=_does(before), after=_does(after))
     if before.schedule != after.schedule:
         yield change("schedule_changed", before=_time(before.schedule), after=_time(after.schedule))
+    if before.flag != after.flag:
+        yield change("flag_raised" if after.flag else "flag_cleared", before=before.flag, after=after.flag)
     for name in ("description", "entity"):
         if getattr(before, name) != getattr(after, name):
             yield change("wording_changed", before=getattr(before, name), after=getattr(after, name))

@@ -14,7 +14,16 @@ _WHOLE_INTENT: frozenset[ChangeKind] = frozenset({"intent_removed", "intent_rena
 _ROWS_WITH_SLOT: frozenset[ChangeKind] = frozenset({"slot_removed", "slot_type_changed"})
 _ROWS_THAT_BREAK: frozenset[ChangeKind] = frozenset({"values_narrowed", "pattern_changed"})
 _DEPLOYMENTS: frozenset[ChangeKind] = frozenset(
-    {"intent_removed", "intent_renamed", "task_replaced", "task_added", "target_found", "schedule_changed"}
+    {
+        "intent_removed",
+        "intent_renamed",
+        "task_replaced",
+        "task_added",
+        "target_found",
+        "schedule_changed",
+        "flag_raised",
+        "flag_cleared",
+    }
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -16,6 +17,8 @@ from schemas.task import TaskSchema
 
 FOLDER = "registry"
 HISTORY = "history.jsonl"
+_LINE = re.compile(r"\bline \d+ says\b")
+"""In a flag: the line moves with every edit above it."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def published_versions(folder: Path) -> dict[UUID, str]:
 
 
 def published_form(task: TaskSchema, folder: Path, version: str) -> PublishedTask:
-    """A task as it is published."""
+    """A task as it is published. Where the target is unknown, that is what its flag says."""
     return PublishedTask(
         version=version,
         id=task.id,
@@ -90,6 +93,7 @@ def published_form(task: TaskSchema, folder: Path, version: str) -> PublishedTas
         phrasings=task.phrasings,
         slots=task.slots,
         schedule=task.schedule,
+        flag=_LINE.sub("the document says", task.flag or "") if task.target else "",
         sources=tuple(
             PublishedSource(document=_relative(source.document, folder), quote=source.quote) for source in task.provenance
         ),

@@ -22,6 +22,8 @@ LEVELS: dict[ChangeKind, Level] = {
     "values_widened": "minor",
     "pattern_dropped": "minor",
     "schedule_changed": "minor",
+    "flag_raised": "minor",
+    "flag_cleared": "minor",
     "wording_changed": "patch",
     "phrasings_changed": "patch",
     "slot_wording_changed": "patch",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from kickwheel.domain import Domain
@@ -79,7 +78,6 @@ class StudentWorkshop:
             domain=self._domain.name,
             zone=self._domain.zone,
             glossary=self._domain.glossary(),
-            now=datetime.now(UTC),
             min_interval_minutes=self._settings.intent.min_interval_minutes,
             versions=published_versions(self._domain.folder),
         )

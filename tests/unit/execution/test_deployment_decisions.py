@@ -35,7 +35,7 @@ def decided(domain: Domain, standing: list[Standing], catalog: TaskCatalog | Non
     registry = ExecutorRegistry([])
     registry.register("sync", SyncExecutor())
     registry.register("fetch", FetchExecutor())
-    changes = decide(domain, catalog or tasks_of(domain, NOW), standing, PLACE, registry, NOW)
+    changes = decide(domain, catalog or tasks_of(domain), standing, PLACE, registry, NOW)
     return {change.task: change for change in changes}
 
 
@@ -74,7 +74,7 @@ def test_a_changed_time_or_parameter_is_a_change(claims: Domain, standing: list[
 
 
 def test_a_task_that_is_gone_loses_its_schedule_once(claims: Domain, standing: list[Standing]) -> None:
-    catalog = tasks_of(claims, NOW)
+    catalog = tasks_of(claims)
     shorter = catalog.model_copy(update={"tasks": catalog.tasks[1:]})
     change = decided(claims, standing, shorter)["sync_orders"]
     assert (change.action, change.reason) == ("schedule removed", "the documents have no such task any more")
@@ -83,7 +83,7 @@ def test_a_task_that_is_gone_loses_its_schedule_once(claims: Domain, standing: l
 
 
 def test_a_task_that_is_refused_loses_its_schedule(claims: Domain, standing: list[Standing]) -> None:
-    catalog = tasks_of(claims, NOW)
+    catalog = tasks_of(claims)
     flagged = catalog.tasks[0].model_copy(update={"flag": "which orders?"})
     change = decided(claims, standing, catalog.model_copy(update={"tasks": (flagged, catalog.tasks[1])}))["sync_orders"]
     assert change.action == "refused"
@@ -98,14 +98,14 @@ def test_what_a_person_switched_off_stays_off(claims: Domain, standing: list[Sta
 
 
 def test_a_task_without_a_time_has_no_schedule(claims: Domain) -> None:
-    catalog = tasks_of(claims, NOW)
+    catalog = tasks_of(claims)
     timeless = catalog.model_copy(update={"tasks": (catalog.tasks[0].model_copy(update={"schedule": None}),)})
     change = decided(claims, [], timeless)["sync_orders"]
     assert (change.action, change.schedule, change.next_run) == ("created", None, None)
 
 
 def test_next_run_is_on_the_zone_s_clock(claims: Domain) -> None:
-    catalog = tasks_of(claims, NOW)
+    catalog = tasks_of(claims)
     schedule = Schedule(rrule="FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=20;BYMINUTE=0;BYSECOND=0", zone="Asia/Shanghai")
     monthly = catalog.model_copy(update={"tasks": (catalog.tasks[0].model_copy(update={"schedule": schedule}),)})
     change = decided(claims, [], monthly)["sync_orders"]

@@ -57,11 +57,11 @@ def claims(tmp_path: Path, home: Path) -> Callable[[str, str], Domain]:
 
 
 def refused(domain: Domain, intent: str, registry: ExecutorRegistry) -> str:
-    return refusal(DomainBindings.of(domain), find_task(tasks_of(domain, NOW), intent), registry)
+    return refusal(DomainBindings.of(domain), find_task(tasks_of(domain), intent), registry)
 
 
 def test_a_task_is_found_by_intent_and_by_id(claims: Callable[..., Domain]) -> None:
-    catalog = tasks_of(claims(SYNC_ORDERS), NOW)
+    catalog = tasks_of(claims(SYNC_ORDERS))
     found = find_task(catalog, "sync_orders")
     assert find_task(catalog, str(found.id)) is found
     with pytest.raises(TaskRefused, match="no task 'nothing'; there are: sync_orders, fetch_api_logs"):
@@ -78,7 +78,7 @@ def test_reasons_for_which_a_task_is_refused(claims: Callable[..., Domain], regi
     assert "no executor for the action 'export'; known actions: enrich, fetch, sync" in refused(
         domain, "export_orders", registry
     )
-    unknown = find_task(tasks_of(domain, NOW), "sync_zorblats")
+    unknown = find_task(tasks_of(domain), "sync_zorblats")
     assert unknown.target is None
     for task, told in (
         (unknown, "flagged, so a person must look first"),
@@ -106,7 +106,7 @@ def test_tasks_of_one_entity_each_take_the_binding_that_fits_their_action(
 ) -> None:
     rules = "orders:\n  source: {file: orders.csv}\n  rules: [{not_null: id}]\n"
     domain = claims(SYNC_ORDERS + rules, "\n- Validate customer orders every day at 7:00\n")
-    tasks = tasks_of(domain, NOW)
+    tasks = tasks_of(domain)
     assert run_task(domain, find_task(tasks, "sync_orders"), registry=registry).rows_written == 1
     assert run_task(domain, find_task(tasks, "validate_orders"), registry=registry).rows_failing == 0
     assert check_domain(domain.folder) == []
@@ -129,7 +129,7 @@ def test_a_binding_stands_under_intent_target_or_entity(
     claims: Callable[..., Domain], registry: ExecutorRegistry, home: Path, name: str
 ) -> None:
     domain = claims(SYNC_ORDERS.replace("orders_datalake", name))
-    result = run_task(domain, find_task(tasks_of(domain, NOW), "sync_orders"), registry=registry)
+    result = run_task(domain, find_task(tasks_of(domain), "sync_orders"), registry=registry)
     assert (result.rows_written, result.outputs[0].file and result.outputs[0].file.path) == (
         1, str(home / "claims" / "data" / "orders.parquet"),
     )  # fmt: skip
@@ -139,7 +139,7 @@ def test_a_binding_stands_under_intent_target_or_entity(
 def test_a_plug_in_runs_with_its_options(claims: Callable[..., Domain]) -> None:
     domain, registry = claims("orders:\n  source: {file: orders.csv}\n  options: {words: hello}\n"), ExecutorRegistry([])
     registry.register("sync", LoudSync())
-    task = find_task(tasks_of(domain, NOW), "sync_orders")
+    task = find_task(tasks_of(domain), "sync_orders")
     ticks = iter([NOW, datetime(2026, 11, 2, 9, 0, 3, tzinfo=UTC)])
     result = run_task(domain, task, registry=registry, clock=Clock(now=lambda: next(ticks)))
     assert (result.notes, result.seconds, result.started_at) == (("hello",), 3.0, "2026-11-02T09:00:00+00:00")
@@ -152,7 +152,7 @@ def test_the_example_s_tasks_run_offline_and_leave_what_their_bindings_say(
     shutil.copytree(root / "examples" / "dataops", folder)
     assert check_domain(folder) == []
     domain = load_domain(folder)
-    tasks = {task.intent: task for task in tasks_of(domain, NOW).tasks}
+    tasks = {task.intent: task for task in tasks_of(domain).tasks}
     for intent in ("sync_orders", "sync_payments", "validate_inventory", "enrich_addresses"):
         before = everything_below(tmp_path)
         plan_task(domain, tasks[intent], registry=registry)

@@ -60,17 +60,17 @@ class World:
 
     def publish(self, *, dry_run: bool = False) -> CatalogueDiff:
         domain = load_domain(self.folder)
-        return publish(tasks_of(domain, NOW), domain, today=NOW.date(), dry_run=dry_run)
+        return publish(tasks_of(domain), domain, today=NOW.date(), dry_run=dry_run)
 
     def diff(self) -> CatalogueDiff:
         domain = load_domain(self.folder)
-        return compare(tasks_of(domain, NOW), read_registry(self.folder), domain)
+        return compare(tasks_of(domain), read_registry(self.folder), domain)
 
     def migrate(self, text: str, *, dry_run: bool = False) -> MigrationReport:
         path = self.folder / "migration.yaml"
         path.write_text(text, encoding="utf-8")
         domain = load_domain(self.folder)
-        return migrate(domain, path, tasks_of(domain, NOW), dry_run=dry_run)
+        return migrate(domain, path, tasks_of(domain), dry_run=dry_run)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         lines = (self.folder / name).read_text(encoding="utf-8").splitlines()

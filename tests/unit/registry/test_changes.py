@@ -47,6 +47,7 @@ ONE_SLOT_LESS = ("date；region（名称，例如 华东）；", "date；")
         ([("csv，pdf", "csv，pdf，xlsx")], ["values_widened format"], "1.1.0"),
         ([("每日9点", "每日10点")], ["schedule_changed", "wording_changed"], "1.1.0"),
         ([("数据湖\n", "数据湖（柏林时间）\n")], ["schedule_changed", "wording_changed"], "1.1.0"),
+        ([("csv，pdf）\n", "csv，pdf）\n  - 周末除外\n")], ["flag_raised"], "1.1.0"),
         ([("copy orders", "copy all orders")], ["wording_changed"], "1.0.1"),
         ([("每日9点同步", "每日9点请同步")], ["wording_changed"], "1.0.1"),
         ([("“补一下订单”", "“补一下订单”；“再来”")], ["phrasings_changed"], "1.0.1"),

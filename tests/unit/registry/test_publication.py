@@ -12,7 +12,7 @@ from kickwheel.errors import InputError
 from kickwheel.execution.execute import tasks_of
 from kickwheel.registry.journal import JOURNAL
 from kickwheel.registry.published import read_registry
-from tests.unit.registry.conftest import NOW, World
+from tests.unit.registry.conftest import World
 
 PUBLISHED = """\
 schema_version: '1'
@@ -47,7 +47,7 @@ sources:
 
 
 def test_task_is_a_file_that_people_can_read(world: World) -> None:
-    [task] = [task for task in tasks_of(load_domain(world.folder), NOW).tasks if task.intent == "sync_orders"]
+    [task] = [task for task in tasks_of(load_domain(world.folder)).tasks if task.intent == "sync_orders"]
     text = (world.folder / "registry" / "sync_orders.yaml").read_text(encoding="utf-8")
     assert text == PUBLISHED.format(id=task.id)
 
@@ -98,7 +98,7 @@ def test_changed_task_alone_is_written(world: World) -> None:
 def test_mapping_knows_the_published_versions(world: World) -> None:
     world.change(("说明：copy orders", "说明：copy all orders"))
     world.publish()
-    versions = {task.intent: task.version for task in tasks_of(load_domain(world.folder), NOW).tasks}
+    versions = {task.intent: task.version for task in tasks_of(load_domain(world.folder)).tasks}
     assert versions == {"sync_orders": "1.0.1", "fetch_api_logs": "1.0.0"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ from schemas.task import TaskCatalog
 from schemas.utterance import Utterance, language_of
 
 MODEL = "scripted-teacher"
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def domain(tmp_path: Path) -> Domain:
 
 
 def catalog_of(domain: Domain) -> TaskCatalog:
-    return map_requirements(domain.requirement_files, domain=domain.name, zone=domain.zone, glossary=domain.glossary(), now=NOW)
+    return map_requirements(domain.requirement_files, domain=domain.name, zone=domain.zone, glossary=domain.glossary())
 
 
 def settings_of(home: Path, seeding: Mapping[str, object] | None = None, **teacher: object) -> Settings:
