@@ -55,6 +55,7 @@ from kickwheel.intent.statement_words import (
     STORY,
     TAKEN_BACK,
     TIME_LIKE,
+    WERE,
     WITH_PLACE,
     ZH_AGAINST,
     ZH_BEFORE,
@@ -76,6 +77,15 @@ _NOT_EXPLAINED = ("not_a_task", "unknown_target", "unknown_action", "ambiguous_t
 _BLOT = "\u25a1"
 """Stands for each letter of a name that words of time are not looked for in."""
 _SAY = "Say it as 'sync ORDERS to LAKE every day at 9:00'"
+
+
+def _without_preface(text: str) -> str:
+    """'It would be great if the invoices were archived' asks that they are archived."""
+    preface = PREFACE.match(text)
+    if preface is None:
+        return text
+    rest = text[preface.end() :]
+    return WERE.sub("are", rest, count=1) if re.search(r"\bif\b", preface.group(), re.IGNORECASE) else rest
 
 
 def _moved_to_store(match: re.Match[str]) -> str:
@@ -136,7 +146,7 @@ class RulesRecogniser:
         text, slips = respelled(BULLET.sub("", POLITE_END.sub("", text)), self.glossary.action_forms, self.glossary.own_words)
         if not STORE_WORDS & self.glossary.actions.keys():
             text = STORE.sub(_moved_to_store, ONCE.sub("一次", text))
-        text = PREFACE.sub("", STORY.sub("", LABELLED.sub("", text)))
+        text = _without_preface(STORY.sub("", LABELLED.sub("", text)))
         found = self._read(text, slips)
         if not any(isinstance(outcome, Refused) and outcome.reason in _NOT_EXPLAINED for outcome in found):
             return found

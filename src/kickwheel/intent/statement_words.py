@@ -98,6 +98,7 @@ PREFACE = re.compile(
     _FLAGS,
 )
 """Who asks, and how politely: 'would it be possible to', 'the regulator requires that', 'we would be grateful if'."""
+WERE = re.compile(r"\bw(?:as|ere)\b", _FLAGS)
 MOVES = re.compile(
     r"(?:更新|刷新|搬|推|传|写|落|灌|存|装载|加载|载)(?=[到至入进])|(?:更新|刷新|装载|加载)(?=[^,]{1,16}[到至入进])|\b(?:push|transfer|refresh|write|update|store|save)(?:e?s|e?d|ing)?\b(?=.*\b(?:in)?to\b)",
     _FLAGS,

@@ -99,6 +99,13 @@ def _month_days(match: re.Match[str]) -> Meaning:
     return if_counted(match, meaning, len(days)) if counted else meaning
 
 
+def _days_and_last(match: re.Match[str]) -> Meaning:
+    """'On the 15th and the last day of each month'."""
+    days = _dates(match["days"])
+    ok = bool(days) and all(1 <= day <= 31 for day in days)
+    return MonthDays(frozenset({*days, -1}), ALL_MONTHS) if ok else Unclear("Which days of the month? They go from 1 to 31.")
+
+
 def _plain_days(match: re.Match[str]) -> Meaning:
     days = {int(day) for day in re.findall(r"\d+", match["days"])}
     ok = all(1 <= day <= 31 for day in days)
@@ -268,6 +275,10 @@ EN: tuple[Entry, ...] = (
     entry(
         rf"\b(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\s+(?:of\s+)?(?P<months>{MONTH_NAME}(?:{SEP}{MONTH_NAME})+)\s*,?\s*(?:(?:every|each)\s+year|yearly|annually)\b",
         _day_of_months,
+    ),
+    entry(
+        rf"\b{_EACH}(?:the\s+)?(?P<days>{_DATE}(?:{SEP}(?:on\s+)?(?:the\s+)?{_DATE})*){SEP}(?:on\s+)?(?:the\s+)?last\s+day(?:{_OF_MONTH})",
+        _days_and_last,
     ),
     entry(
         rf"\b(?:in|every|each)\s+(?P<months>{MONTH_NAME}(?:{SEP}{MONTH_NAME})+)\s*,?\s*(?:on\s+)?(?:the\s+)?(?P<day>{_DATE})\b(?!\s+(?:{DAY_NAME}|{_WORKDAY}|day))",

@@ -99,7 +99,7 @@ ZONE: tuple[Entry, ...] = (
         _offset,
     ),
     entry(
-        rf"(?P<zh>{'|'.join(sorted(_CHINESE, key=len, reverse=True))})(?:标准|当地)?(?:时间|时区|时(?![\u4e00-\u9fff]))",
+        rf"(?P<zh>{'|'.join(sorted(_CHINESE, key=len, reverse=True))})(?:标准|当地)?(?:时间(?![表轴线段戳序])|时区|时(?![\u4e00-\u9fff]))",
         lambda m: InZone(_CHINESE[m["zh"]]),
     ),
     entry("东八区", InZone("Asia/Shanghai")),
