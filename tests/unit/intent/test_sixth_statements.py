@@ -1,0 +1,16 @@
+"""The sixth set of checked statements: a town, a railway, a hotel chain, a library, a dairy co-operative, a car plant.
+
+Written by somebody who knew the rules well, and committed with what each must become before the rules saw it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from tests.unit.intent.test_second_statements import STATEMENTS
+
+FROZEN = "3cbd3d28cd35c471c3826ddb92390c48262ebcc5461b7a86ffa20ac283bf1156"
+
+
+def test_the_sixth_frozen_set_is_the_one_that_was_committed_before_the_rules_saw_it() -> None:
+    assert hashlib.sha256((STATEMENTS / "frozen6.jsonl").read_bytes()).hexdigest() == FROZEN
