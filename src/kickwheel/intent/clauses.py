@@ -69,6 +69,21 @@ _AUXILIARY = re.compile(r"(?:gets?|getting)\s+(?:automatically\s+)?\w+(?:ed|sent
 """'Get' that only makes a passive: 'orders get synced'."""
 
 
+def _only_helps(blanked: str, match: re.Match[str], glossary: Glossary) -> bool:
+    """'Get' in 'orders get synced' and in 'can we get the orders synced'."""
+    if _AUXILIARY.match(blanked, match.start()):
+        return True
+    if match.group().lower() != "get":
+        return False
+    done = glossary.action_pattern.search(blanked, match.end())
+    return bool(
+        done
+        and done.group().lower().endswith(("ed", "sent"))
+        and clean(blanked[match.end() : done.start()])
+        and not SEPARATOR.search(blanked[match.end() : done.start()])
+    )
+
+
 def inside(span: tuple[int, int], names: Sequence[tuple[int, int]]) -> bool:
     """Whether a name covers the span, and more."""
     return any(first <= span[0] and span[1] <= last and span != (first, last) for first, last in names)
@@ -79,7 +94,7 @@ def read_clauses(blanked: str, glossary: Glossary, names: Sequence[tuple[int, in
     clauses: list[Clause] = []
     start, action_end, action, word = 0, 0, "", ""
     for match in glossary.action_pattern.finditer(blanked):
-        if _AUXILIARY.match(blanked, match.start()) or inside(match.span(), names):
+        if inside(match.span(), names) or _only_helps(blanked, match, glossary):
             continue
         if not action:
             action, word = glossary.action_of(match.group()), match.group()

@@ -81,6 +81,11 @@ class Glossary:
         return _any_of(self.entities)
 
     @cached_property
+    def place_pattern(self) -> re.Pattern[str]:
+        """Finds names of destinations, as they are written."""
+        return _any_of(self.destinations)
+
+    @cached_property
     def _action_by_form(self) -> dict[str, str]:
         return {form.lower(): slug for form, slug in _action_forms(self.actions).items()}
 

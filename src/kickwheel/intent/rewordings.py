@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.unread import is_idle, without_unread
 
-_CELLS = re.compile(r"\s*\|\s*|\s+/\s+|\t+")
+_CELLS = re.compile(r"\s*\|\s*|\s+/\s+|(?<=[\u4e00-\u9fff])/(?=[\u4e00-\u9fff])|\t+")
 _LABEL = re.compile(r"#?\s*(?:[A-Z]{1,6}[-_ ]?)?\d{1,5}[.)]?", re.ASCII)
 _FEWEST = 3
 """Cells that make a row; two may be a sentence with a stroke in it."""

@@ -30,6 +30,7 @@ from kickwheel.intent.rewordings import rewordings
 from kickwheel.intent.spelling import respelled
 from kickwheel.intent.statement_words import (
     ARROW,
+    ASKED_PASSIVELY,
     ASPECT,
     BULLET,
     CALENDAR,
@@ -39,6 +40,8 @@ from kickwheel.intent.statement_words import (
     EN_BEFORE,
     EN_CAUSATIVE,
     EN_PASSIVE,
+    FROM_NOW_ON,
+    GREETING,
     LABELLED,
     LIMITS,
     MOVES,
@@ -86,6 +89,12 @@ def _without_preface(text: str) -> str:
         return text
     rest = text[preface.end() :]
     return WERE.sub("are", rest, count=1) if re.search(r"\bif\b", preface.group(), re.IGNORECASE) else rest
+
+
+def _synced(moves: re.Match[str]) -> str:
+    """'Sync' in the form of a word of moving."""
+    word = moves.group().lower()
+    return "同步" if not word.isascii() else "synced" if word.endswith("ed") else "sync"
 
 
 def _moved_to_store(match: re.Match[str]) -> str:
@@ -137,7 +146,7 @@ class RulesRecogniser:
         return frozenset((action, entity) for action in actions for entity in entities if entity)
 
     def _recognised(self, text: str) -> list[Recognised | Refused]:
-        text = unspaced(normalise(_CIRCLED.sub("", text)))
+        text = FROM_NOW_ON.sub("", GREETING.sub("", unspaced(normalise(_CIRCLED.sub("", text)))))
         if unreadable := not_read(text):
             return [unreadable]
         polite = bool(POLITE_QUESTION.search(text) or PREFACE.match(text))
@@ -146,6 +155,7 @@ class RulesRecogniser:
         text, slips = respelled(BULLET.sub("", POLITE_END.sub("", text)), self.glossary.action_forms, self.glossary.own_words)
         if not STORE_WORDS & self.glossary.actions.keys():
             text = STORE.sub(_moved_to_store, ONCE.sub("一次", text))
+        text = ASKED_PASSIVELY.sub(r"\g<np> should \g<be> ", text)
         text = _without_preface(STORY.sub("", LABELLED.sub("", text)))
         found = self._read(text, slips)
         if not any(isinstance(outcome, Refused) and outcome.reason in _NOT_EXPLAINED for outcome in found):
@@ -177,8 +187,7 @@ class RulesRecogniser:
         if moved.isascii() or moved == text:
             if not MOVES.search(moved):
                 return []
-            verb = "synced" if re.search(r"\b(?:is|are|be|get|gets)\s+\w+ed\b", text, re.IGNORECASE | re.ASCII) else "sync"
-            moved = MOVES.sub(lambda moves: verb if moves.group().isascii() else "同步", moved, count=1)
+            moved = MOVES.sub(_synced, moved, count=1)
         found = self._outcomes(moved, slips)
         places = tuple(f"_{place}" for place in set(self.glossary.destinations.values()))
         return found if all(isinstance(task, Recognised) and (task.target or "").endswith(places) for task in found) else []
@@ -194,9 +203,9 @@ class RulesRecogniser:
     def _bare_moves(self) -> re.Pattern[str]:
         """Finds the 入 of 入风控集市: a verb of moving right before a known place."""
         places = sorted((re.escape(name) for name in self.glossary.destinations), key=len, reverse=True)
-        return re.compile(
-            rf"(?<![收加输录写流注存载导灌推传落进])[入进落写](?=(?:{'|'.join(places)}))" if places else r"(?!)", re.IGNORECASE
-        )
+        found = "|".join(places)
+        pattern = rf"(?:接|汇|引|流)?(?<![收加输录写注存载导灌推传落进])[入进落写](?=(?:{found}))" if places else r"(?!)"
+        return re.compile(pattern, re.IGNORECASE)
 
     @cached_property
     def _deceptive_names(self) -> re.Pattern[str] | None:
@@ -333,7 +342,8 @@ class RulesRecogniser:
         if DENIED_EN.search(said) or (chinese and DENIED_ZH.search(said)):
             return Refused("not_a_task", f"Is the task wanted at all? {words!r} stands before it. {_SAY}")
         if chinese:
-            return Objects(named_things(chinese["np"] or "", self.glossary), (), "", "")
+            named = () if PRONOUN.fullmatch(chinese["np"] or "") else named_things(chinese["np"] or "", self.glossary)
+            return Objects(named, (), "", "")
         done = clause.word.lower().endswith(("ed", "sent"))
         passives = [
             EN_PASSIVE.fullmatch(f"{rest} "),

@@ -23,7 +23,7 @@ EN_BEFORE = re.compile(
     r"(?>(?:make\s+sure|ensure|see\s+to\s+it|it\s+is\s+(?:required|requested|necessary|essential|important|mandatory))(?:\s+that)?\b"
     r"|(?:hi|hello|hey|dear)\s+(?:all|team|everyone|everybody|folks|colleagues|both|there)\b"
     r"|arrange\s+for\b|let's\b|let\s+us\b"
-    r"|(?:please|pls|plz|kindly|hi|hello|hey|also|then|just|automatically|additionally|finally|first|to)\b"
+    r"|(?:please|pls|plz|kindly|hi|hello|hey|also|then|so|therefore|hence|thus|just|automatically|additionally|finally|first|to)\b"
     r"|(?:could|can|would|will)\s+(?:you|someone|somebody|anyone|anybody)\b|(?:could|can|may)\s+(?:we|i)\b(?=\s+(?:have|get)\b)|be\s+so\s+kind\s+as\s+to\b"
     r"|(?:we|i)\s*(?:(?:'d|would)\s+like|want|need)\s+(?:you|it|the\s+(?:platform|system|team))\s+to\b"
     rf"|(?:we|i|you|one|{_NO_ONE}{_TEAM}|{_SYSTEM})\s*{_MODAL}|{_SYSTEM}|(?:need|want|have)\s+to\b|help\s+(?:us|me)\b"
@@ -54,7 +54,7 @@ _ZH_FILLER = (
     r"|[需须要应得我都均会想先能各再也还并做来去被由地的]|[-,:.*()|、\s])"
 )
 _ZH_TEAM = (
-    r"(?:[^,的不没未]{1,6}?(?:部门|部|组|团队|同学|同事|人员|中心|处|科|室|局|司|院|办|方|侧|经理|主管|老师)(?:们)?"
+    r"(?:[^,的不没未]{1,12}?(?=\s*(?:希望|期望|要求|申请|请求|建议|提出))|[^,的不没未]{1,6}?(?:部门|部|组|团队|同学|同事|人员|中心|处|科|室|局|司|院|办|方|侧|经理|主管|老师)(?:们)?"
     r"(?=\s*(?:希望|期望|需要|要求|想|需|要)))"
 )
 _ZH_MEANS = r"(?:(?:从|利用|通过|基于|结合|使用|用(?![户于途量工]))[^,]{1,16}?)"
@@ -64,7 +64,7 @@ ZH_BEFORE = re.compile(
 )
 """Before a Chinese action: 请系统自动, 把用户订单, 从网关, 用汇率."""
 ZH_PASSIVE = re.compile(
-    rf"(?P<np>[^,]{{2,24}}?)(?:将由系统|由系统|{_ZH_FILLER})*+(?:(?:用(?![户于途量工])|利用|通过|基于|结合)[^,的不没未]{{2,16}}?(?:来|进行|做)?)??{_ZH_FILLER}*+"
+    rf"(?P<np>[^,]{{2,24}}?)(?:将由系统|由系统|{_ZH_FILLER})*+(?:(?:用(?![户于途量工])|利用|通过|基于|结合|从)[^,的不没未]{{2,16}}?(?:来|进行|做)?)??{_ZH_FILLER}*+"
 )
 ZH_AGAINST = re.compile(r"(?P<np>[^,]{2,24}?)(?:需要|必须|应该|[要需应须])[跟与同和][^,的不没未、]{2,16}?(?:进行|做)?")
 """工资单要跟考勤记录 (核对): what the data is held against."""
@@ -74,11 +74,29 @@ WITH_PLACE = re.compile(r"(?P<np>.{2,60}?)\s*(?:\b(?:to|into)\b|[(,|至到])\s*(
 PRONOUN = re.compile(r"(?:it|them|these|those|其|它们?|二者|两者)", _FLAGS)
 """What was named before."""
 STORY = re.compile(
-    r"^作为[^,]{1,12}?,?\s*(?=我)|"
-    r"^as\s+an?\s+(?:[a-z]+\s+){1,4}?,?\s*(?=i\s+(?:want|need|would\s+like)\b)|^as\s+an?\s+(?:[a-z]+\s+){0,3}[a-z]+,\s*(?=i\s+(?:want|need|would\s+like)\b)",
+    r"^作为[^,]{1,12}?,?\s*(?=我)"
+    r"|^as\s+(?:(?:an?|the)\s+)?(?:[a-z&'-]+\s+){1,6}?,?\s*(?=(?:i|we)\s*(?:want|need|would\s+like|'d\s+like|require)\b)"
+    r"|^as\s+(?:(?:an?|the)\s+)?(?:[a-z&'-]+\s+){0,5}[a-z&'-]+,\s*(?=(?:i|we)\s*(?:want|need|would\s+like|'d\s+like|require)\b)",
     _FLAGS,
 )
 """'As a sales manager, I want …': who asks changes nothing."""
+GREETING = re.compile(
+    r"^\s*(?:(?:hi|hello|hey|dear|good\s+(?:morning|afternoon|evening|day))(?:\s+[\w'&-]+){0,3}?\s*[,!]\s*"
+    r"|(?:尊敬的)?[^,的不没未]{0,8}?(?:[你您]?好|早上好|下午好)\s*[,!]\s*)+",
+    _FLAGS,
+)
+"""'Dear IT, …', 各位领导好，…."""
+FROM_NOW_ON = re.compile(
+    r"^\s*(?:from\s+now\s+on|going\s+forward|henceforth|from\s+today\s+on)\b\s*,?\s*|\s*,?\s*\b(?:from\s+now\s+on|going\s+forward|henceforth)\s*$"
+    r"|^\s*(?:从现在起|从现在开始|从今往后|今后|往后)\s*,?\s*",
+    _FLAGS,
+)
+"""A schedule begins when it is deployed: this says no more."""
+ASKED_PASSIVELY = re.compile(
+    r"^\s*(?:could|can|might)\s+(?P<np>(?!(?:you|we|i|it|someone|somebody|anyone|anybody)\b)[^,?]{2,50}?)\s+(?P<be>be|get)\s+",
+    _FLAGS,
+)
+"""'Could the orders be (synced)?'"""
 _ANYONE = r"(?:(?!(?:no|nobody|none|neither|never|not|few|hardly)\b)[\w&'-]+\s+){1,5}?"
 PREFACE = re.compile(
     r"^\s*(?>(?:hi|hello|hey|dear|good\s+(?:morning|afternoon|day))(?:\s+(?!please\b|could\b|can\b)[\w'-]+){0,3}?\s*,\s*)?+"
@@ -135,7 +153,7 @@ SEPARATOR = re.compile(
 )
 """Between two actions of one statement."""
 POLITE_QUESTION = re.compile(
-    r"^\s*(?:please\s+|hi,?\s+)?(?:(?:could|can|would|will)\s+(?:you|someone|somebody|anyone|anybody)\b|(?:could|can|may)\s+(?:we|i)\s+(?:have|get)\b)|能否|能不能|可否|可以.*吗|好吗|行吗",
+    r"^\s*(?:could|can|might)\s+[^,?]{2,50}?\s+(?:be|get)\s+\w+(?:ed|sent)\b|^\s*(?:please\s+|hi,?\s+)?(?:(?:could|can|would|will)\s+(?:you|someone|somebody|anyone|anybody)\b|(?:could|can|may)\s+(?:we|i)\s+(?:have|get)\b)|能否|能不能|可否|可以.*吗|好吗|行吗",
     _FLAGS,
 )
 POLITE_END = re.compile(
@@ -181,7 +199,8 @@ DENIED_EN = re.compile(
 )
 """Before an English action: the task is not wanted."""
 CALENDAR = re.compile(
-    r"\b(?:days?|daytime|nighttime|weeks?|months?|quarters?|years?|seasons?|summer|winter|spring|autumn|h[12]|q[1-4]|shifts?|peak"
+    r"\b(?:days?|daytime|nighttime|weeks?|months?|quarters?|years?|seasons?|summer|winter|spring|autumn|h[12]|q[1-4]|peak"
+    r"|(?:in|on|at|during|per|each|every|by|after|before)\s+(?:(?:the|each|every|a)\s+)?(?:[a-z]+\s+)?shifts?"
     r"|christmas|easter|ramadan|(?:jan|febr)uary|march|april|june|july|august|(?:septem|octo|novem|decem)ber|now)\b"
     r"|\b\d{1,4}(?:[/.]\d{1,2})+\b|\b\d{1,2}(?:st|nd|rd|th)\b",
     _FLAGS,

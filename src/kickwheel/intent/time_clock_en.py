@@ -102,6 +102,10 @@ CLOCK_EN: tuple[Entry, ...] = (
     entry(rf"(?<![\d:.])(?<!every )(?<!each )(?P<h>\d{{1,2}})h(?P<m>[0-5]\d)?\b{_NO_HALF}", _clock),
     entry(r"(?P<times>(?<![\d:.])\d{1,2})\s*o'?clock", _bare_list),
     entry(
+        r"(?<![\d:.])\b(?P<times>\d{1,2}(?:[:.]\d{2})?)(?=\s+(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night)\b)",
+        _bare_list,
+    ),
+    entry(
         rf"\bat\s+(?P<h>{_HOUR})(?:[\s-]+{_MINUTE}|\s+o'?clock)?\b(?!\s+(?:minutes?|mins?|hours?|past|to)\b)(?:\s*{AMPM})?",
         _worded,
     ),

@@ -45,6 +45,13 @@ _HARMLESS_TO = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 """'Wants to see': a preposition that bounds nothing."""
+_IN_A_NAME = re.compile(r"\s+[a-z]{3,}")
+"""Behind a part of the day that is said of somebody: 'the night guard'."""
+_ASKS = re.compile(
+    r"(?:so\s+|therefore\s+)?(?:please|pls|kindly|could\s+you|can\s+you)\b|(?:所以|因此|故)?[烦务恳]?请|麻烦|劳烦",
+    re.IGNORECASE,
+)
+"""Begins the request itself: what stands before it says why."""
 _IDLE_CELL = 30
 _PARTS = re.compile(r"\s*(?:[,;:|。]|\s-\s)\s*")
 _LONGEST = 90
@@ -63,7 +70,10 @@ def without_unread(text: str, glossary: Glossary) -> tuple[str, tuple[str, ...]]
     cuts = [0, *(place for match in _PARTS.finditer(text) for place in match.span()), len(text)]
     parts = [(cuts[place], cuts[place + 1]) for place in range(0, len(cuts), 2)]
     first, last = 0, len(parts) - 1
-    while first < last and _is_harmless(text[slice(*parts[first])], glossary):
+    while first < last and (
+        _is_harmless(text[slice(*parts[first])], glossary)
+        or (_ASKS.match(text[parts[first + 1][0] :]) and _says_why(text[slice(*parts[first])], glossary))
+    ):
         first += 1
     while last > first and _is_harmless(text[slice(*parts[last])], glossary):
         last -= 1
@@ -86,13 +96,19 @@ def _is_harmless(part: str, glossary: Glossary) -> bool:
     return bool(_EXPLAINS.search(part)) and _bounds_nothing(part, glossary) and not _names_data(part, glossary)
 
 
+def _says_why(part: str, glossary: Glossary) -> bool:
+    return len(part) <= _LONGEST and _bounds_nothing(part, glossary) and not _names_data(part, glossary)
+
+
 def _bounds_nothing(part: str, glossary: Glossary, *, parts_of_day: bool = False) -> bool:
     told = _HARMLESS_TO.sub(" ", part)
-    times = [token for token in time_tokens(part, glossary) if not isinstance(token.meaning, DataPeriod)]
-    if parts_of_day and all(isinstance(token.meaning, PartOfDay) for token in times):
-        for token in times:
+    times = []
+    for token in time_tokens(part, glossary):
+        a_part = isinstance(token.meaning, PartOfDay)
+        if a_part and (parts_of_day or _IN_A_NAME.match(part, token.end)):
             told = told.replace(token.text, " ")
-        times = []
+        elif not isinstance(token.meaning, DataPeriod):
+            times.append(token)
     return (
         not times
         and not any(pattern.search(told) for pattern in _BOUNDS)
@@ -103,5 +119,4 @@ def _bounds_nothing(part: str, glossary: Glossary, *, parts_of_day: bool = False
 
 
 def _names_data(part: str, glossary: Glossary) -> bool:
-    low = part.lower()
-    return any(name.lower() in low for name in (*glossary.entities, *glossary.destinations))
+    return bool(glossary.entity_pattern.search(part) or glossary.place_pattern.search(part))

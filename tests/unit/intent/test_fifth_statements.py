@@ -25,9 +25,9 @@ def test_the_fifth_frozen_set_is_the_one_that_was_committed_before_the_rules_saw
 def test_how_much_of_a_strangers_wording_is_read(recogniser: RulesRecogniser) -> None:
     """Counts only: a failure must not show what stands in the frozen set."""
     verdicts = [(rows, verdict_of(rows, recogniser)) for rows in rows_of("frozen5").values()]
-    assert sum(is_right(rows, verdict) for rows, verdict in verdicts) >= 93
-    # Three of them are read rightly, beside a second sentence that is refused as no task.
-    assert sum(verdict.wrongly_accepted for _, verdict in verdicts) <= 5
+    assert sum(is_right(rows, verdict) for rows, verdict in verdicts) >= 110
+    # Both are read rightly, beside a second sentence that is refused as no task.
+    assert sum(verdict.wrongly_accepted for _, verdict in verdicts) <= 2
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_nothing_of_the_fourth_frozen_set_gets_a_wrong_schedule(recogniser: Rule
     wrong = [verdict for rows, verdict in verdicts if not is_right(rows, verdict)]
     accepted = [verdict.missed for verdict in wrong if any(line.status == "mapped" for line in verdict.got)]
     assert sum(missed != ("target",) for missed in accepted) == 0
-    assert len(wrong) <= 3
+    assert len(wrong) <= 1
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,21 @@ def zh_phrases(draw: st.DrawFn) -> Meant:
                     frozenset({minute}),
                 ),
                 Meant("每天午夜12点", lambda _day: True, frozenset({0})),
+                Meant(
+                    f"每季度第{zh_number(third)}个月的{ordinal}周{ZH_DAYS[weekday]}{clock}",
+                    lambda day: (day.month - 1) % 3 == third - 1 and nth_of(day, nth, {weekday}),
+                    frozenset({minute}),
+                ),
+                Meant(
+                    f"每月{max(month_days)}日和月末{clock}",
+                    lambda day: last_of(day) or day.day == max(month_days),
+                    frozenset({minute}),
+                ),
+                Meant(
+                    f"{'和'.join(f'{month}月' for month in sorted(months))}的{min(month_days)}号{clock}",
+                    lambda day: day.month in months and day.day == min(month_days),
+                    frozenset({minute}),
+                ),
             ]
         )
     )
@@ -260,6 +275,16 @@ def en_phrases(draw: st.DrawFn) -> Meant:
                 ),
                 Meant(f"every day at {past} past {hour}", lambda _day: True, frozenset({hour * 60 + past})),
                 Meant(f"every day at a quarter to {hour + 1}", lambda _day: True, frozenset({hour * 60 + 45})),
+                Meant(
+                    f"on the {nth_text(min(number, 28))} and on the last day of each month {clock}",
+                    lambda day: last_of(day) or day.day == min(number, 28),
+                    frozenset({minute}),
+                ),
+                Meant(
+                    f"{ordinal} {EN_DAYS[weekday]} of the second month of each quarter {clock}",
+                    lambda day: day.month % 3 == 2 and nth_of(day, nth, {weekday}),
+                    frozenset({minute}),
+                ),
                 Meant(f"end of quarter {clock}", lambda day: last_of(day) and day.month % 3 == 0, frozenset({minute})),
                 Meant(
                     f"{ordinal} {EN_DAYS[weekday]} of the month {clock}",
