@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kickwheel.feedback.case_key import case_key
 from kickwheel.feedback.lap_feedback import window_of
 from kickwheel.feedback.opening import opened_store
 from kickwheel.feedback.ports import Submission
 from kickwheel.feedback.store_adapter import EVENT
 from kickwheel.settings import get_settings
+from kickwheel.spellings import case_key
 from kickwheel.testing.model_server import FakeModelServer
 from kickwheel.workspace import open_lap, read_jsonl
 from schemas.events import InferenceRecord

@@ -128,9 +128,9 @@ def signals(
         kickwheel feedback signals examples/dataops --conflicts --json | jq '.cases[].candidates'
     """
     from kickwheel.domain import load_domain
-    from kickwheel.feedback.case_key import case_key
     from kickwheel.feedback.evidence import feedback_signals
     from kickwheel.feedback.opening import opened_store
+    from kickwheel.spellings import case_key
 
     with refusals():
         found = load_domain(domain)

@@ -11,14 +11,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from rapidfuzz.distance import Levenshtein
 
-from kickwheel.feedback.case_key import normal_text
 from kickwheel.feedback.evidence import evidence_of
 from kickwheel.feedback.live import LiveCase, live_cases
 from kickwheel.feedback.ports import EventStore
 from kickwheel.settings import Settings
+from kickwheel.spellings import normal_text
 from schemas.events import InferenceRecord
 from schemas.evidence import BadCaseReport, BadCluster
 from schemas.frame import Frame
@@ -39,6 +40,11 @@ class BadAnswer:
     status: int
     weight: float
     suggestion: Frame | None = None
+
+    @cached_property
+    def words(self) -> str:
+        """The text without what does not tell requests apart."""
+        return normal_text(self.text).key
 
 
 @dataclass
@@ -114,7 +120,7 @@ def distance(one: BadAnswer, other: BadAnswer) -> float:
     """0 for the same text and fingerprint; above 1 where they have nothing in common."""
     same = one.fingerprint == other.fingerprint
     factor = 1.0 if same else SAME_STATUS if one.status == other.status else OTHER_STATUS
-    texts = float(Levenshtein.normalized_distance(normal_text(one.text), normal_text(other.text)))
+    texts = float(Levenshtein.normalized_distance(one.words, other.words))
     return texts * factor + (0.0 if same else 0.1)
 
 

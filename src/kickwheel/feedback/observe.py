@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from kickwheel.feedback.case_key import anchored, case_key
+from kickwheel.spellings import case_key, placed
 from schemas.events import (
     AbandonEvent,
     BackAndReturnEvent,
@@ -45,24 +45,23 @@ def observe(
 
     Args:
         case: Name of the case; None: the key of the record's text.
-        text: Spelling of the case in which frames are given; None: the record's own. A frame whose values do not stand in it is
-            left out.
+        text: Spelling of the case in which frames are given; None: the record's own. Frames without a place in it are left out.
         labels_until: Operators' labels received from then on are not counted yet (T+1); None: all are.
         sequence: Number of the last change that is counted in.
     """
     unique = {event.event_id: event for event in events}.values()
     spelling = record.text if text is None else text
 
-    def placed(frame: Frame | None) -> Frame | None:
-        return None if frame is None else anchored(frame, spelling)
+    def moved(frame: Frame | None) -> Frame | None:
+        return None if frame is None else placed(frame, record.text, spelling)
 
-    answer = placed(record.frame)
+    answer = moved(record.frame)
     edits = _of(unique, SlotEditEvent)
-    correction = placed(edits[-1].frame) if edits else None
+    correction = moved(edits[-1].frame) if edits else None
     behaviour = _behaviour(unique, corrected=bool(edits) and edits[-1].frame != record.frame)
     labels = _labels(unique, labels_until)
-    placed_labels = [(name, placed(frame)) for name, frame in labels]
-    operators = tuple(OperatorLabel(operator=name, frame=frame) for name, frame in placed_labels if frame is not None)
+    in_place = [(name, moved(frame)) for name, frame in labels]
+    operators = tuple(OperatorLabel(operator=name, frame=frame) for name, frame in in_place if frame is not None)
     return FeedbackEvent(
         case=case_key(record.text) if case is None else case,
         user=record.user or next((event.user for event in unique if event.user), None) or record.session or "",

@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 
 from kickwheel.database_refusal import is_refusal
 from kickwheel.errors import InputError, ServiceUnavailable, StoreFailed
-from kickwheel.feedback.case_key import case_key
 from kickwheel.feedback.ports import Exchange, Kept, Submission
 from kickwheel.feedback.tables import SCHEMA_VERSION, make_engine, tables
+from kickwheel.spellings import case_key
 from schemas.events import Erased, Event, InferenceRecord, Received, StoreStatus
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from fastapi.params import Depends
 from pydantic import BaseModel, Discriminator, Tag
 
 from kickwheel.errors import RateLimited, ServiceUnavailable
-from kickwheel.feedback.case_key import case_key
 from kickwheel.feedback.evidence import feedback_signals
 from kickwheel.feedback.writer_adapter import GroupCommitWriter
 from kickwheel.settings import DistillationSettings
+from kickwheel.spellings import case_key
 from schemas.events import (
     AbandonEvent,
     BackAndReturnEvent,

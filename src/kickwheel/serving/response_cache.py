@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from kickwheel.serving.normal_text import NormalText, carried, normal_text
+from kickwheel.spellings import NormalText, carried, normal_text
 from schemas.frame import Prediction
 
 

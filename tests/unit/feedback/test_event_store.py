@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kickwheel.errors import InputError, RateLimited, ServiceUnavailable, StoreFailed
-from kickwheel.feedback.case_key import anchored, case_key
 from kickwheel.feedback.ports import Submission
 from kickwheel.feedback.store_adapter import SqlEventStore
 from kickwheel.feedback.writer_adapter import GroupCommitWriter
+from kickwheel.spellings import case_key, placed
 from schemas.events import AbandonEvent, DwellEvent, Event, InferenceRecord, OutcomeEvent, ThumbsEvent
 from schemas.frame import Frame
 
@@ -204,10 +204,18 @@ def test_texts_that_say_the_same_are_one_case() -> None:
     assert case_key("Sync Orders!") == case_key(" sync  orders")
     assert case_key("？") != case_key("！！")
     frame = Frame.from_values("Sync EMEA orders", "sync_orders", {"region": "EMEA"})
-    moved = anchored(frame, "  sync  EMEA orders!")
+    moved = placed(frame, "Sync EMEA orders", "  sync  EMEA orders!")
     assert moved is not None
     assert (moved.slots[0].start, moved.slots[0].value) == (8, "EMEA")
-    assert anchored(frame, "sync emea orders") is None
+    folded = placed(frame, "Sync EMEA orders", "sync emea orders")
+    assert folded is not None
+    assert folded.values == {"region": "emea"}
+    assert placed(frame, "Sync APAC orders", "sync apac orders") is None  # what was edited in does not stand in the text
+    assert placed(frame, "Sync EMEA orders", "sync EMEA") is None  # another request
+    quoted = Frame.from_values('sync "EMEA" now', "sync_orders", {"region": '"EMEA"'})
+    assert placed(quoted, 'sync "EMEA" now', 'Sync "EMEA"  now!') == quoted.model_copy()
+    shifted = frame.model_copy(update={"slots": (frame.slots[0].model_copy(update={"start": 0, "end": 4}),)})
+    assert placed(shifted, "Sync EMEA orders", "Sync EMEA orders") == frame
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from kickwheel.distillation.batch import LiveAnswers, build_batch
 from kickwheel.distillation.fusion import Limits, fuse, live_limits
 from kickwheel.distillation.replay import ArmAnswers
-from kickwheel.feedback.case_key import case_key
 from kickwheel.feedback.evidence import feedback_signals
 from kickwheel.feedback.lap_erasure import erase_copies
 from kickwheel.feedback.lap_feedback import copy_file, lap_cases, take_feedback
@@ -25,6 +24,7 @@ from kickwheel.feedback.observe import observe
 from kickwheel.feedback.ports import Submission
 from kickwheel.feedback.store_adapter import EVENT, SqlEventStore
 from kickwheel.settings import DistillationSettings, TrialSettings
+from kickwheel.spellings import case_key
 from kickwheel.testing.sample_report import sample_report
 from kickwheel.workspace import open_lap, write_jsonl
 from schemas.events import Event, InferenceRecord

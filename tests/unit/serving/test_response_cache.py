@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kickwheel.serving.normal_text import carried, normal_text
 from kickwheel.serving.response_cache import ResponseCache
+from kickwheel.spellings import carried, normal_text
 from schemas.frame import Frame, Prediction, Slot
 
 
@@ -33,6 +33,7 @@ OTHER = [
     ("sync orders 🚚", "sync orders"),
     ("now here", "nowhere"),
     ("C++ jobs", "C jobs"),
+    ("？", "！！"),
 ]
 
 

@@ -1,8 +1,10 @@
 """Spellings of one request: the key that they share (white paper F3), and slots carried from one spelling to another.
 
-Two texts share a key if they differ in width (NFKC), case, white space, or punctuation that only ends or groups words. What may
-carry meaning stays in the key: a sign between letters or digits (``1.5``, ``2026-01-02``, ``a_b``), and every sign that is not
-plain punctuation (``-5``, ``50%``, ``#3``, emoji). So sharing a key is meant to be rarer than being the same request.
+The response cache gives one answer to all spellings of a request, and feedback counts them as one case, so that several users
+can agree. Two texts share a key if they differ in width (NFKC), case, white space, or punctuation that only ends or groups
+words. What may carry meaning stays in the key: a sign between letters or digits (``1.5``, ``2026-01-02``, ``a_b``), and every
+sign that is not plain punctuation (``-5``, ``50%``, ``#3``, emoji). So sharing a key is meant to be rarer than being the same
+request.
 
 Slots are code points of the text as it was sent, so a spelling with another length needs its own: each character of the normal
 form remembers which code points it came from.
@@ -10,6 +12,7 @@ form remembers which code points it came from.
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,10 +52,40 @@ def normal_text(text: str) -> NormalText:
     """The normal form. Two texts are spellings of one request if their keys are equal."""
     pieces = [(char, start, end) for start, end in _clusters(text) for char in _folded(text[start:end])]
     kept = [piece for index, piece in enumerate(pieces) if not _is_loose(pieces, index)]
+    if not any(char != " " for char, _, _ in kept):  # nothing but punctuation: ？ is not the same as ！！
+        kept = pieces
     closed = [piece for index, piece in enumerate(kept) if not _is_idle_space(kept, index)]
     return NormalText(
         text, "".join(char for char, _, _ in closed), tuple(start for _, start, _ in closed), tuple(end for _, _, end in closed)
     )
+
+
+def case_key(text: str) -> str:
+    """32 hexadecimal digits, the same for spellings of one request."""
+    return hashlib.sha256(normal_text(text).key.encode()).hexdigest()[:32]
+
+
+def placed(frame: Frame, text: str, spelling: str) -> Frame | None:
+    """A frame that somebody gave for ``text``, in another spelling of it.
+
+    None where a slot's value does not stand in the text, or its place in the spelling cannot be told.
+    """
+    if any(text[slot.start : slot.end] != slot.value for slot in frame.slots):
+        found = _by_values(frame, text)
+        if found is None:
+            return None
+        frame = found
+    if text == spelling or not frame.slots:
+        return frame
+    source, target = normal_text(text), normal_text(spelling)
+    return (carried(frame, source, target) or _by_values(frame, spelling)) if source.key == target.key else None
+
+
+def _by_values(frame: Frame, text: str) -> Frame | None:
+    try:
+        return Frame.from_values(text, frame.intent, frame.values)
+    except ValueError:
+        return None
 
 
 def carried(frame: Frame, source: NormalText, target: NormalText) -> Frame | None:
