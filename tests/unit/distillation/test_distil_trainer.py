@@ -26,6 +26,8 @@ TEXT = "sync orders of monday"
 FRAMES = (Frame(intent=OUT_OF_SCOPE), Frame(intent="sync_invoices"), Frame(intent="fetch_orders"))
 """Of about one length: a random model's score is little more than the length."""
 PLAN = LoraPlan(batch_size=2, learning_rate=1e-2, max_tokens=12_000, seed=3)
+SHORT = PLAN.model_copy(update={"max_tokens": 3_000})
+"""Enough to tell trainings apart, not to have learnt."""
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +50,10 @@ def case(name: str, *, favourite: int) -> DistillationRow:
     return DistillationRow(case=name, text=TEXT, candidates=candidates, weight=0.75)
 
 
-def distil(base: Path, champion: Path, out: Path, favourite: int, hard: float = 0.0) -> TrainedAdapter:
+def distil(base: Path, champion: Path, out: Path, favourite: int, hard: float = 0.0, plan: LoraPlan = PLAN) -> TrainedAdapter:
     settings = DistillationSettings(hard_label_weight=hard, replay_share=0.3)
     rows = [case(f"c{index}", favourite=favourite) for index in range(6)]
-    return PeftDistiller().distil(rows, old_rows(), PLAN, settings, base_path=base, parent=champion, out=out)
+    return PeftDistiller().distil(rows, old_rows(), plan, settings, base_path=base, parent=champion, out=out)
 
 
 def probabilities(base: Path, adapter: Path) -> list[float]:
@@ -88,7 +90,7 @@ def test_budget_counts_every_candidate(base: Path, champion: Path, tmp_path: Pat
 
 
 def test_it_starts_from_the_champion_and_is_reproducible(base: Path, champion: Path, tmp_path: Path) -> None:
-    first, second = (distil(base, champion, tmp_path / name, 1).folder for name in "ab")
+    first, second = (distil(base, champion, tmp_path / name, 1, plan=SHORT).folder for name in "ab")
     tensors, again = (load_file(folder / "adapter_model.safetensors") for folder in (first, second))
     started = load_file(champion / "adapter_model.safetensors")
     assert tensors.keys() == started.keys()
@@ -101,8 +103,8 @@ def test_it_starts_from_the_champion_and_is_reproducible(base: Path, champion: P
 
 
 def test_other_loss_settings_are_another_training(base: Path, champion: Path, tmp_path: Path) -> None:
-    soft = distil(base, champion, tmp_path / "a", 1, hard=0.0).losses
-    assert distil(base, champion, tmp_path / "a", 1, hard=1.0).losses != soft
+    soft = distil(base, champion, tmp_path / "a", 1, hard=0.0, plan=SHORT).losses
+    assert distil(base, champion, tmp_path / "a", 1, hard=1.0, plan=SHORT).losses != soft
 
 
 def test_nothing_to_distil_is_refused(base: Path, champion: Path, tmp_path: Path) -> None:
