@@ -35,7 +35,7 @@ class Exchange:
 
     record: InferenceRecord
     case: str
-    """Key of the text: see :func:`kickwheel.feedback.case_key.case_key`."""
+    """Key of the text: see :func:`kickwheel.spellings.case_key`."""
     sequence: int
     """Of the record."""
     events: tuple[Kept, ...] = ()
