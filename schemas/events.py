@@ -29,11 +29,15 @@ class InferenceRecord(Contract):
     frame: Frame | None = Field(description="The answer; None: the model's reply was no frame")
     model_version: str = Field(description="Served name of the model that answered")
     arm: str = Field(default="champion", max_length=64, description="Arm of the experiment: champion, challenger, …")
+    experiment: str = Field(default="", max_length=256, description="Trial that assigned the arm; empty: none was running")
     propensity: float = Field(default=1.0, gt=0, le=1, description="Probability with which this arm was assigned")
     position: int = Field(default=1, ge=1, description="Place among the answers shown at once, from 1")
     confidence: Rate | None = Field(default=None, description="Calibrated, that the answer is right; None: not known")
     error: str | None = Field(default=None, max_length=200, description="Why there is no frame; None: there is one")
     status: int = Field(default=200, ge=100, le=599, description="HTTP status of the answer")
+    latency_ms: float | None = Field(
+        default=None, ge=0, description="What the version took; None: not known, or it was not asked (an answer from the cache)"
+    )
     at: datetime = Field(description="Server's time of the answer, ISO 8601 with an offset")
 
     @model_validator(mode="after")

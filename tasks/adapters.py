@@ -8,9 +8,10 @@ from prefect.logging import get_run_logger
 
 from kickwheel.distillation.compare import Weights
 from kickwheel.errors import KickwheelError
-from kickwheel.promotion.opening_adapter import open_mover
+from kickwheel.promotion.opening_adapter import open_mover, trial_of_version
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.workspace import folder_ref
+from schemas.trial import TrialVerdict
 from schemas.tuning import AdapterArtifact, GateVerdict, LoraPlan
 from tasks.wiring import Place, base_model, registry
 
@@ -61,6 +62,12 @@ def register(place: Place, adapter: AdapterArtifact, verdict: GateVerdict, run: 
     run.tag("kickwheel.gate", _told(verdict))
     get_run_logger().info("gate: %s", _told(verdict))
     return verdict
+
+
+def trial_of(place: Place, adapter: AdapterArtifact) -> TrialVerdict | None:
+    """What the running trial shows of these weights; None: they are not on trial (those of a new training never are yet)."""
+    version = registry(place).version_of(adapter.folder.sha256)
+    return trial_of_version(place.domain, place.settings, version) if version else None
 
 
 def evidence_of(verdict: GateVerdict) -> dict[str, float]:

@@ -29,7 +29,8 @@ from schemas.task import TaskCatalog
 from schemas.tuning import AdapterArtifact, GateVerdict, TuningReport
 from schemas.utterance import Utterance
 from tasks import policies
-from tasks.adapters import artifact_of, local_champion, register, weights_of
+from tasks.adapters import artifact_of, local_champion, register, trial_of, weights_of
+from tasks.base_answers import base_on_valid
 from tasks.progress import progress_of
 from tasks.wiring import Place, Students, base_model, distiller, teacher_client
 
@@ -116,7 +117,8 @@ def distil_challenger(place: Place, replayed: Replayed, run: RunRecorder) -> Tra
 def gate_challenger(
     place: Place, served: Students, replayed: Replayed, distilled: TrainedAdapter, run: RunRecorder
 ) -> DistillationReport:
-    """Challenger against champion on valid; the alias moves, or the report says why not. A new champion is reported on eval."""
+    """Challenger against champion and base on valid, and on a trial of the same weights where one runs; the alias moves, or the
+    report says why not. A new champion is reported on eval."""
     plan = distillation_plan(replayed.champion.plan, place.settings.distillation)
     challenger = artifact_of(
         place,
@@ -134,7 +136,9 @@ def gate_challenger(
         place.domain.rows("valid"),
         place.settings.distillation,
         evaluated_with=with_what,
+        base=base_on_valid(place, served),
         weights=weights_of(replayed.champion, challenger),
+        trial=trial_of(place, challenger),
     )
     verdict = register(place, challenger, verdict, run)
     report = report_of(replayed, distilled, challenger, verdict)

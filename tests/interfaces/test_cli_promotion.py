@@ -59,21 +59,27 @@ def kickwheel(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(item) for item in arguments])
 
 
-def answered(home: Path, units: dict[str, int], completion: dict[str, int]) -> None:
-    """Answers and outcomes of so many units an arm; of ten tasks so many are completed."""
+def answered(home: Path, units: dict[str, int], completion: dict[str, int], *, routing: Routing | None = None) -> None:
+    """Answers and outcomes of so many units an arm; of ten tasks so many are completed. ``routing`` names versions and trial."""
     now = datetime.now(UTC) + timedelta(seconds=1)
+    experiment = routing.experiment if routing else ""
+    versions = {"champion": "claims-1", "challenger": "claims-2"}
+    if routing and routing.challenger:
+        versions = {"champion": routing.champion.name, "challenger": routing.challenger.name}
     records, events = [], []
     for arm, count in units.items():
         for unit in range(count):
-            name = f"{arm}-{unit}"
+            name = f"{experiment}{arm}-{unit}"
             records.append(
                 InferenceRecord(
                     inference_id=name,
                     user=name,
                     text="sync the orders",
                     frame=Frame(intent="out_of_scope"),
-                    model_version="claims-1" if arm == "champion" else "claims-2",
+                    model_version=versions[arm],
                     arm=arm,
+                    experiment=experiment,
+                    latency_ms=20.0,
                     at=now,
                 )
             )
@@ -103,7 +109,7 @@ def test_a_trial_from_start_to_promotion_and_back(served: Path) -> None:
     # the version that the gate held back needs a reason, and a dry run moves nothing
     refused = kickwheel("promote", served)
     assert isinstance(refused.exception, InputError)
-    assert "the gain may be chance" in str(refused.exception)
+    assert "the running trial speaks against version 2 (invalid: " in str(refused.exception)
     assert "would promote version 2" in kickwheel("promote", served, "2", "--reason", "seen", "--dry-run").stdout
     routing = read_routing(routing_path(home, "claims"))
     assert routing is not None
@@ -115,7 +121,10 @@ def test_a_trial_from_start_to_promotion_and_back(served: Path) -> None:
     assert (history["champion"], history["serving"]) == ("2", "claims-2")
     last = history["moves"][-1]
     assert (last["by"], last["from_version"], last["to_version"]) == ("ana", "1", "2")
-    assert last["reasons"] == ["by hand: looked at by ana", "gate: hold: the gain may be chance"]
+    by_hand, of_trial, of_gate = last["reasons"]
+    assert (by_hand, of_gate) == ("by hand: looked at by ana", "gate: hold: the gain may be chance")
+    assert of_trial.startswith("trial: invalid: invalid: sample ratio")
+    assert last["evidence"]["trial_units_champion"] == 300
 
     back = kickwheel("rollback", served, "--reason", "completion fell")
     assert "version 1 (claims-1) is champion again" in back.stdout
@@ -124,3 +133,22 @@ def test_a_trial_from_start_to_promotion_and_back(served: Path) -> None:
     told = kickwheel("history", served).stdout
     assert "rollback  champion: 2 -> 1 (claims-1)" in told
     assert "completion fell" in told
+
+
+def test_a_trial_that_is_won_stands_for_the_gate_and_one_that_is_lost_against_it(served: Path) -> None:
+    home = get_settings().home
+    kickwheel("promote", served, "1")
+    kickwheel("ab", served, "--start", "2", "--share", "0.5")
+    answered(home, {"champion": 300, "challenger": 300}, {"champion": 5, "challenger": 9})
+    assert json.loads(kickwheel("ab", served, "--json").stdout)["challenger"]["p95_ms"] == 20.0
+    move = json.loads(kickwheel("promote", served, "2", "--json").stdout)
+    assert move["reasons"][0].startswith("trial: challenger: completion: challenger 90.0 %, champion 50.0 %")
+    assert move["evidence"]["trial_difference_low"] > 0
+
+    kickwheel("ab", served, "--start", "1", "--share", "0.5")  # the gate let it through, but now it is worse
+    answered_again = {"champion": 9, "challenger": 5}
+    routing = read_routing(routing_path(home, "claims"))
+    assert routing is not None
+    answered(home, {"champion": 310, "challenger": 310}, answered_again, routing=routing)
+    refused = kickwheel("promote", served, "1")
+    assert "the running trial speaks against version 1" in str(refused.exception)

@@ -33,23 +33,30 @@ def command(
     """
     from kickwheel.domain import load_domain
     from kickwheel.errors import InputError
-    from kickwheel.promotion.opening_adapter import open_mover
+    from kickwheel.promotion.exposures import figures_of
+    from kickwheel.promotion.opening_adapter import open_mover, trial_of_version
 
     found = load_domain(domain)
-    mover = open_mover(found, found.resolved_settings(), by=by)
+    settings = found.resolved_settings()
+    mover = open_mover(found, settings, by=by)
     chosen = version or mover.aliases.alias("challenger")
     if chosen is None:
         raise InputError("no version has the alias challenger: name one (kickwheel history)", field="VERSION")
     target = mover.aliases.version(chosen)
-    if not target.gated and not reason:
+    trial = trial_of_version(found, settings, chosen)
+    told = f"{trial.decision}: {'; '.join(trial.reasons)}" if trial else ""
+    if trial and trial.decision in ("champion", "guardrail", "invalid") and not reason:
+        raise InputError(f"the running trial speaks against version {chosen} ({told}): say why with --reason", field="--reason")
+    if not target.gated and not reason and not (trial and trial.decision == "challenger"):
         verdict = target.gate or "it never stood before the gate"
         raise InputError(f"the gate did not let version {chosen} through ({verdict}): say why with --reason", field="--reason")
-    reasons = tuple(text for text in (reason and f"by hand: {reason}", target.gate and f"gate: {target.gate}") if text)
+    sources = (("by hand", reason), ("trial", told), ("gate", target.gate))
+    reasons = tuple(f"{source}: {text}" for source, text in sources if text)
     if dry_run:
         text = f"would promote version {chosen} ({target.name}) in the place of {mover.aliases.alias('champion') or 'nothing'}"
         sys.stdout.write(target.model_dump_json(indent=1) + "\n") if as_json else results().print(text, soft_wrap=True)
         return
-    move = mover.promote(chosen, reasons=reasons)
+    move = mover.promote(chosen, reasons=reasons, evidence=figures_of(trial) if trial else None)
     if as_json:
         sys.stdout.write(move.model_dump_json(indent=1) + "\n")
         return

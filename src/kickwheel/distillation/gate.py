@@ -2,7 +2,7 @@
 
 **reject** where there is evidence that it is worse: joint frame accuracy fell by more than chance (exact McNemar test,
 one-sided at ``gate_alpha``), or an intent did (the same on its rows, Holm over the intents), or users complete fewer tasks in
-an A/B trial.
+an A/B trial; or the untuned base is better by more than chance.
 
 **promote** where there is evidence that it is better, and nothing that speaks against it: more rows won than lost by more than
 chance on ``valid``, or users complete more tasks in an A/B trial (:mod:`kickwheel.distillation.trial`). The first adapter has
@@ -11,7 +11,7 @@ to show it against the untuned base, where that was asked.
 **hold** everywhere else, saying what is missing: a gain that may be chance is a case for shadow traffic and an A/B trial, not
 for promotion. Of 100 rows, 5 must be won and none lost before chance is out of the question.
 
-Nothing that speaks against it means: no intent fell by more than ``max_intent_drop`` (at least 2 of at least 5 rows), no more
+Nothing that speaks against it means: it wins rows against the untuned base, where that was asked; no intent fell by more than ``max_intent_drop`` (at least 2 of at least 5 rows), no more
 replies are unparsable, confidence tells no worse what is right, and it takes about the same time and memory.
 """
 
@@ -39,6 +39,11 @@ def chance_of_better(paired: PairedTest) -> float:
     return float(binomtest(wins, wins + losses, alternative="greater").pvalue) if wins + losses else 1.0
 
 
+def chance_of_worse(paired: PairedTest) -> float:
+    """The same for losses."""
+    return chance_of_better(PairedTest(wins=paired.losses, losses=paired.wins, p_value=1.0))
+
+
 def judge(
     champion: Evaluation | None,
     challenger: Evaluation,
@@ -59,16 +64,21 @@ def judge(
     Raises:
         ValueError: an evaluation is not on valid, or two are not on the same number of rows.
     """
-    for evaluation in (champion, challenger, base):
+    for word, evaluation in (("champion", champion), ("challenger", challenger), ("base", base)):
         if evaluation is not None and evaluation.split != "valid":
             raise ValueError(f"the gate decides on 'valid' only, got {evaluation.student!r} on {evaluation.split!r}")
+        if evaluation is not None and evaluation.overall.rows != challenger.overall.rows:
+            raise ValueError(f"{word} was evaluated on {evaluation.overall.rows} rows, challenger on {challenger.overall.rows}")
     rival, test = (champion, paired) if champion else (base, against_base)
-    if rival is not None and rival.overall.rows != challenger.overall.rows:
-        word = "champion" if champion else "base"
-        raise ValueError(f"{word} was evaluated on {rival.overall.rows} rows, challenger on {challenger.overall.rows}")
     facts = [_comparison(rival, challenger, test, "champion" if champion else "base")]
     against = _worse(rival, challenger, test, changes, trial, settings)
     doubts = _doubts(champion, challenger, checks, settings)
+    if champion is not None and base is not None:
+        facts.append(_comparison(base, challenger, against_base, "untuned base"))
+        if against_base is not None and chance_of_worse(against_base) <= settings.gate_alpha:
+            against.append("the untuned base is better by more than chance")
+        elif _joint_of(challenger) <= _joint_of(base) + _SLACK:
+            doubts.append("the untuned base does as well without an adapter")
     evidence = _evidence(rival, challenger, test, trial, settings)
     if trial is not None:
         facts.append(f"A/B trial {trial.experiment}: {'; '.join(trial.reasons)}")
@@ -119,10 +129,7 @@ def _worse(
 ) -> list[str]:
     """Evidence that it is worse, one sentence each."""
     found = []
-    if (
-        test is not None
-        and chance_of_better(PairedTest(wins=test.losses, losses=test.wins, p_value=1.0)) <= settings.gate_alpha
-    ):
+    if test is not None and chance_of_worse(test) <= settings.gate_alpha:
         found.append("joint frame accuracy fell by more than chance")
     if test is None and rival is not None and challenger.overall.joint_frame_accuracy < _joint_of(rival) - _SLACK:
         found.append("joint frame accuracy fell")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kickwheel.domain_folder import Domain
+from kickwheel.feedback.opening import has_store, store_url
 from kickwheel.feedback.store_adapter import SqlEventStore
 from kickwheel.promotion.exposures import exposures_of
 from kickwheel.promotion.ledger import Ledger
@@ -56,6 +57,14 @@ def standing(domain: Domain, mover: Mover) -> Standing:
 def trial_move(ledger: Ledger, experiment: str) -> Move | None:
     """The ledger's line about the trial of that name that began last."""
     return next((m for m in reversed(ledger.moves()) if m.kind == "trial" and m.experiment == experiment), None)
+
+
+def trial_of_version(domain: Domain, settings: Settings, version: str) -> TrialVerdict | None:
+    """The running trial's verdict, if it is this version that is on trial and there are events to judge it by."""
+    routing = read_routing(routing_path(settings.home, domain.name))
+    if routing is None or routing.challenger is None or routing.challenger.registry_version != version:
+        return None
+    return look_at_trial(domain, settings, store_url(settings, domain.name)) if has_store(settings, domain.name) else None
 
 
 def look_at_trial(domain: Domain, settings: Settings, events: str) -> TrialVerdict | None:

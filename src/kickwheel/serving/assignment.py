@@ -23,6 +23,8 @@ class Assignment:
     arm: Arm
     propensity: float
     unit: str
+    experiment: str = ""
+    """The trial that is under way; empty: none is."""
 
 
 def unit_of(user: str | None, session: str | None, inference_id: str) -> str:
@@ -47,9 +49,10 @@ def place_of(experiment: str, unit: str) -> float:
 def assign(routing: Routing, unit: str) -> Assignment:
     """The arm of a unit. Without a trial everybody's is the champion, with probability 1."""
     share = routing.challenger_share if routing.challenger else 0.0
+    experiment = routing.experiment if routing.challenger else ""
     if share and place_of(routing.experiment, unit) < share:
-        return Assignment("challenger", share, unit)
-    return Assignment("champion", 1.0 - share, unit)
+        return Assignment("challenger", share, unit, experiment)
+    return Assignment("champion", 1.0 - share, unit, experiment)
 
 
 def version_of(routing: Routing, arm: Arm) -> ServedVersion:

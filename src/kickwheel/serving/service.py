@@ -43,6 +43,8 @@ class _Answer:
     """None: the fallback answered."""
     name: str
     cached: bool = False
+    latency_ms: float | None = None
+    """What the version took; None: it was not asked, or did not answer."""
 
 
 class UnderstandingService:
@@ -88,7 +90,7 @@ class UnderstandingService:
             raise
         reply = self._reply(answer, inference_id, assignment)
         self._count(reply)
-        self._record(request, inference_id, assignment, answer.name, reply)
+        self._record(request, inference_id, assignment, answer.name, reply, answer.latency_ms)
         if state.routing.shadow:
             self._ask_in_the_shadow(state, request, inference_id)
         return reply
@@ -109,19 +111,20 @@ class UnderstandingService:
         if found is not None:
             return _Answer(found, serving, serving.version.name, cached=True)
         try:
-            prediction = await self._asked(serving, text)
+            prediction, latency_ms = await self._asked(serving, text)
         except ServiceError as error:
             if self._fallback is None:
                 raise
             LOG.warning("%s answers in the place of %s: %s", self._fallback.name, serving.version.name, error)
             return _Answer(await self._fallback.student.understand(text), None, self._fallback.name)
         self.cache.put(serving.key, text, prediction)
-        return _Answer(prediction, serving, serving.version.name)
+        return _Answer(prediction, serving, serving.version.name, latency_ms=latency_ms)
 
-    async def _asked(self, serving: Serving, text: str) -> Prediction:
+    async def _asked(self, serving: Serving, text: str) -> tuple[Prediction, float]:
+        """Its answer, and the milliseconds that it took."""
         begin = self._timer()
         try:
-            return await serving.understand(text)
+            return await serving.understand(text), 1000 * (self._timer() - begin)
         except KickwheelError:
             raise
         except Exception as error:  # a student in this process may fail with anything
@@ -169,6 +172,7 @@ class UnderstandingService:
         assignment: Assignment,
         version: str,
         outcome: UnderstandReply | ServiceError,
+        latency_ms: float | None = None,
     ) -> None:
         failure = outcome if isinstance(outcome, ServiceError) else None
         reply = outcome if isinstance(outcome, UnderstandReply) else None
@@ -181,11 +185,13 @@ class UnderstandingService:
                 frame=reply.frame if reply else None,
                 model_version=version,
                 arm=assignment.arm,
+                experiment=assignment.experiment,
                 propensity=assignment.propensity,
                 position=request.position,
                 confidence=reply.confidence if reply else None,
                 error=reply.error if reply else type(failure).__name__,
                 status=status_of(failure) if failure else 200,
+                latency_ms=latency_ms,
                 at=self._clock(),
             )
         )
@@ -194,13 +200,13 @@ class UnderstandingService:
         if state.challenger is None or len(self._shadows) >= SHADOW_AT_A_TIME:
             self.metrics.shadow.labels("dropped").inc()
             return
-        task = asyncio.create_task(self._shadow(state.challenger, request, inference_id))
+        task = asyncio.create_task(self._shadow(state, state.challenger, request, inference_id))
         self._shadows.add(task)
         task.add_done_callback(self._shadows.discard)
 
-    async def _shadow(self, challenger: Serving, request: UnderstandRequest, inference_id: str) -> None:
+    async def _shadow(self, state: InService, challenger: Serving, request: UnderstandRequest, inference_id: str) -> None:
         try:
-            answer = await self._asked(challenger, request.text)
+            answer, latency_ms = await self._asked(challenger, request.text)
         except KickwheelError:
             self.metrics.shadow.labels("failed").inc()
             return
@@ -216,9 +222,11 @@ class UnderstandingService:
             frame=reply.frame,
             model_version=reply.model_version,
             arm="shadow",
+            experiment=state.routing.experiment,
             position=request.position,
             confidence=reply.confidence,
             error=reply.error,
+            latency_ms=latency_ms,
             at=self._clock(),
         )
         self.recorder.put(record)

@@ -61,9 +61,9 @@ class InstantTrainer:
         out: Path,
         progress: Progress | None = None,
     ) -> TrainedAdapter:
-        """Write an adapter that does nothing."""
+        """Write an adapter that does nothing, of other weights than the parent's: the registry tells versions by them."""
         self.calls.append(("distil", out.name))
-        return _instantly(len(rows), plan, base_path, out, progress)
+        return _instantly(len(rows), plan.model_copy(update={"seed": plan.seed + 1}), base_path, out, progress)
 
 
 def _instantly(rows: int, plan: LoraPlan, base_path: Path, out: Path, progress: Progress | None) -> TrainedAdapter:

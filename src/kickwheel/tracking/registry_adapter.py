@@ -36,9 +36,8 @@ class AdapterRegistry:
     def register(self, adapter: AdapterArtifact, recorder: RunRecorder) -> str:
         """Attach the adapter to the run and register it; the same weights are registered once. Returns the version."""
         self._ensure_model()
-        for version in self._client.search_model_versions(f"name='{self._name}'"):
-            if version.tags.get(_SHA) == adapter.folder.sha256:
-                return str(version.version)
+        if standing := self.version_of(adapter.folder.sha256):
+            return standing
         recorder.artifact(Path(adapter.folder.path), "adapter")
         created = self._client.create_model_version(
             self._name,
@@ -48,6 +47,11 @@ class AdapterRegistry:
             description=adapter.name,
         )
         return str(created.version)
+
+    def version_of(self, sha256: str) -> str | None:
+        """The version with these weights; None: they are not registered."""
+        found = self._client.search_model_versions(f"name='{self._name}'")
+        return next((str(version.version) for version in found if version.tags.get(_SHA) == sha256), None)
 
     def champion(self, into: Path) -> AdapterArtifact | None:
         """The adapter under the alias ``champion``, its folder on this machine; None before the first promotion.

@@ -172,3 +172,21 @@ def test_the_gate_takes_no_other_split_than_valid() -> None:
 def test_evaluations_of_different_rows_are_not_compared() -> None:
     with pytest.raises(ValueError, match="100 rows, challenger on 90"):
         judge(evaluation(0.7), evaluation(0.8, rows=90), None, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("base", "against_base", "decision", "told"),
+    [
+        (0.5, PairedTest(wins=35, losses=5, p_value=1e-6), "promote", "challenger 80.0 %, untuned base 50.0 %"),
+        (0.8, PairedTest(wins=5, losses=5, p_value=1.0), "hold", "does as well without an adapter"),
+        (0.95, PairedTest(wins=1, losses=16, p_value=3e-4), "reject", "untuned base is better by more than chance"),
+    ],
+)
+def test_a_challenger_that_beats_the_champion_has_to_beat_the_base_too(
+    base: float, against_base: PairedTest, decision: str, told: str
+) -> None:
+    verdict = judge(
+        evaluation(0.7), evaluation(0.8), BETTER, SETTINGS, base=evaluation(base), against_base=against_base
+    )
+    assert verdict.decision == decision
+    assert any(told in reason for reason in verdict.reasons)

@@ -191,6 +191,7 @@ def test_shadow_answers_are_recorded_and_never_shown(tmp_path: Path) -> None:
     assert len(shown) == len(shadow) == 5
     assert {record.inference_id for record in shadow} == {f"{record.inference_id}.shadow" for record in shown}
     assert {(record.model_version, record.user, record.session) for record in shadow} == {("new", "ana", None)}
+    assert {(record.experiment, record.latency_ms) for record in (*shown, *shadow)} == {("trial", 0.0)}
 
 
 def test_a_shadow_that_fails_is_counted_and_disturbs_nobody(tmp_path: Path) -> None:
