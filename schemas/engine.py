@@ -206,3 +206,4 @@ class ServerRecord(Contract):
     log: str = Field(description="Its log file")
     startup_s: float | None = Field(description="From process start to healthy; None: it ran before")
     warm_up_s: float = Field(description="Loading adapters and warming, seconds")
+    held_for: str = Field(default="", description="Domain whose promotion started it, and ends it; empty: a person did")

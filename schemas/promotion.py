@@ -9,6 +9,7 @@ from pydantic import Field
 from schemas.base import Contract, FolderRef
 
 MoveKind = Literal["promote", "rollback", "trial", "end_trial"]
+VersionKind = Literal["adapter", "merged", "encoder"]
 MovePhase = Literal["begun", "done", "undone"]
 
 
@@ -39,7 +40,11 @@ class PromotableVersion(Contract):
     version: str = Field(description="Its number in the registry")
     name: str = Field(description="Name under which it is served")
     folder: FolderRef
-    kind: Literal["adapter", "encoder"] = Field(default="adapter", description="A LoRA adapter, or an encoder student")
+    kind: VersionKind = Field(
+        default="adapter",
+        description="How it is served: an adapter on a running model server; merged into its base, on a server of its own; "
+        "an encoder, in the API's processes",
+    )
     run_id: str = Field(default="", description="MLflow run that it comes from")
     gate: str = Field(default="", description="The gate's verdict with its reasons; empty: it never stood before the gate")
 

@@ -46,7 +46,7 @@ def register(place: Place, adapter: AdapterArtifact, verdict: GateVerdict, run: 
     """
     mover = open_mover(place.domain, place.settings)
     models = registry(place)
-    version = models.register(adapter, run)
+    version = models.register(adapter, run, kind=place.settings.promotion.serve_as)
     models.note_gate(version, _told(verdict))
     if verdict.decision == "promote" and place.settings.promotion.approval and verdict.champion is not None:
         verdict = _held(verdict, f"a person has to approve: kickwheel promote {place.domain.folder} {version}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from kickwheel.settings_group import Group
@@ -26,6 +28,11 @@ class PromotionSettings(Group):
 
     approval: bool = Field(
         default=False, description="A person has to approve what the gate lets through (flow promotion, or kickwheel promote)"
+    )
+    serve_as: Literal["adapter", "merged"] = Field(
+        default="adapter",
+        description="How versions that are registered from now on are served: adapters on the running model server, or merged "
+        "weights, each on a server of its own (kickwheel engine arms says which is worth it)",
     )
     wait_hours: float = Field(default=72.0, gt=0, description="Hours for which the promotion flow waits for a person")
 

@@ -60,7 +60,7 @@ def kickwheel(*arguments: object) -> Result:
 
 
 def answered(home: Path, units: dict[str, int], completion: dict[str, int], *, routing: Routing | None = None) -> None:
-    """Answers and outcomes of so many units an arm; of ten tasks so many are completed. ``routing`` names versions and trial."""
+    """Answers and outcomes of so many units an arm; of ten tasks so many are completed. ``routing`` names the trial."""
     now = datetime.now(UTC) + timedelta(seconds=1)
     experiment = routing.experiment if routing else ""
     versions = {"champion": "claims-1", "challenger": "claims-2"}

@@ -34,6 +34,7 @@ def command(
     ] = "full",
     log: Annotated[Path | None, typer.Option(help="Log of the server; empty: under the home folder")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when it is ready; it runs on until --stop")] = False,
+    held_for: Annotated[str, typer.Option(hidden=True, help="Domain whose promotion starts this server, and ends it")] = "",
     stop: Annotated[str, typer.Option(help="Stop the server of this URL, or `all`")] = "",
     show: Annotated[bool, typer.Option("--list", help="Servers that run")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, when the server is ready")] = False,
@@ -82,7 +83,7 @@ def command(
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     with contextlib.redirect_stdout(sys.stderr):
         folder = model_path(wanted, home, url)
-    _hold(wanted, server, folder, log, home, warm_up, unload or [], as_json)  # type: ignore[arg-type]
+    _hold(wanted, server, folder, log, home, warm_up, unload or [], as_json, held_for)  # type: ignore[arg-type]
 
 
 def _show_plan(wanted: Wanted, server: ServerSettings, home: Path, as_json: bool) -> None:
@@ -109,6 +110,7 @@ def _hold(
     warm: Literal["none", "forward", "full"],
     unload: list[str],
     as_json: bool,
+    held_for: str,
 ) -> None:
     from kickwheel.inference.held_server_adapter import held_server, watch
     from kickwheel.inference.log_names import log_file
@@ -123,6 +125,7 @@ def _hold(
             warm=warm,
             log=log or log_file(home),
             home=home,
+            held_for=held_for,
         ) as held:
             for name in unload:
                 held.server.unload_adapter(name)

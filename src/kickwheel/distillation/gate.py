@@ -11,8 +11,9 @@ to show it against the untuned base, where that was asked.
 **hold** everywhere else, saying what is missing: a gain that may be chance is a case for shadow traffic and an A/B trial, not
 for promotion. Of 100 rows, 5 must be won and none lost before chance is out of the question.
 
-Nothing that speaks against it means: it wins rows against the untuned base, where that was asked; no intent fell by more than ``max_intent_drop`` (at least 2 of at least 5 rows), no more
-replies are unparsable, confidence tells no worse what is right, and it takes about the same time and memory.
+Nothing that speaks against it means: more rows are right than with the untuned base, where that was asked; no intent fell by
+more than ``max_intent_drop`` (at least 2 of at least 5 rows), no more replies are unparsable, confidence tells no worse what is
+right, and it takes about the same time and memory.
 """
 
 from __future__ import annotations

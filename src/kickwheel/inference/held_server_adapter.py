@@ -69,6 +69,7 @@ def held_server(
     warm: WarmUp,
     log: Path,
     home: Path,
+    held_for: str = "",
 ) -> Iterator[Held]:
     """A server for the time of the block, or the one of ``settings.url``, which is left running.
 
@@ -99,6 +100,7 @@ def held_server(
             log="" if settings.url else str(log.resolve()),
             startup_s=server.startup_s,
             warm_up_s=time.monotonic() - begin,
+            held_for=held_for,
         )
         file = None if settings.url else announce(home, record)
         try:

@@ -1,10 +1,11 @@
 """A version moves into service, in an order that a kill at any point cannot break.
 
 1. the ledger: *begun*, with the evidence;
-2. the version is loaded beside what is served, and asked: nothing has moved yet;
+2. the version is loaded beside what is served (merged weights: on a server of their own), and asked: nothing has moved yet;
 3. the routing: traffic moves;
 4. the alias of the registry;
-5. the ledger: *done*.
+5. the ledger: *done*;
+6. a model server of an earlier promotion that nothing is sent to any more is ended.
 
 Killed before 3, nothing has moved: the next call writes *undone*. Killed after 3, users are answered by the new version: the
 next call does what is left. So a call begins by looking for a move that has no end, and each step may be done twice.
@@ -150,6 +151,7 @@ class Mover:
             )
             self.traffic.write(Routing(revision=routing.revision + 1, champion=routing.champion))
             self.ledger.append(line)
+            self.traffic.tidy()
             return line
 
     def _settle(self) -> Move | None:
@@ -160,7 +162,9 @@ class Mover:
         routing = self.traffic.routing()
         if (routing is not None and _serves(routing, target)) or self.aliases.alias("champion") == target.version:
             return self._carry_out(begun, target)
-        return self._end(begun, "undone", "the call was killed before anything had moved")
+        line = self._end(begun, "undone", "the call was killed before anything had moved")
+        self.traffic.tidy()  # a server that was started for it
+        return line
 
     def _carry_out(self, begun: Move, target: PromotableVersion) -> Move:
         """Steps 2 to 5. What was done before is not done again."""
@@ -170,16 +174,17 @@ class Mover:
             if routing is not None:
                 revision = routing.revision
                 if not _serves(routing, target):
-                    served = self.traffic.prepare(target, routing)
-                    revision += 1
-                    self.traffic.write(Routing(revision=revision, champion=served))
+                    revision = self.traffic.put_in_service(target, routing).revision
         except KickwheelError as error:
             self._end(begun, "undone", f"{type(error).__name__}: {error}")
+            self.traffic.tidy()
             raise
         self.aliases.set_alias("champion", target.version)
         if self.aliases.alias("challenger") == target.version:
             self.aliases.set_alias("challenger", None)
-        return self._end(begun, "done", "", revision)
+        line = self._end(begun, "done", "", revision)
+        self.traffic.tidy()
+        return line
 
     def _end(self, begun: Move, phase: str, reason: str, revision: int | None = None) -> Move:
         reasons = (*begun.reasons, reason) if reason else begun.reasons

@@ -12,6 +12,7 @@ from kickwheel.feedback.store_adapter import SqlEventStore
 from kickwheel.promotion.exposures import exposures_of
 from kickwheel.promotion.ledger import Ledger
 from kickwheel.promotion.moves import Mover
+from kickwheel.promotion.servers_adapter import DetachedServers
 from kickwheel.promotion.traffic_adapter import ServedTraffic
 from kickwheel.serving.routing_adapter import read_routing, routing_path
 from kickwheel.settings import Settings
@@ -31,7 +32,12 @@ def open_mover(domain: Domain, settings: Settings, *, by: str = "") -> Mover:
     client, _ = open_store(settings, domain.name)
     path = ledger_path(settings.home, domain.name)
     modules = settings.server.lora_modules if settings.server.device == "cpu" else ()
-    traffic = ServedTraffic(routing_path(settings.home, domain.name), url=settings.server.url, modules=modules)
+    traffic = ServedTraffic(
+        routing_path(settings.home, domain.name),
+        url=settings.server.url,
+        modules=modules,
+        servers=DetachedServers(domain.folder, domain.name, settings.home, settings.server),
+    )
     return Mover(AdapterRegistry(client, domain.name, path), traffic, Ledger(path), by or getpass.getuser(), utc_now)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from schemas.promotion import PromotableVersion
 from schemas.serving import Routing, ServedVersion
+
+if TYPE_CHECKING:
+    from kickwheel.inference.switch_adapter import Stoppable
 
 Alias = Literal["champion", "challenger"]
 
@@ -45,10 +48,38 @@ class Traffic(Protocol):
         """
         ...
 
+    def put_in_service(self, version: PromotableVersion, routing: Routing) -> Routing:
+        """Give a version all traffic in the place of ``routing``'s champion, once it answers; returns the new routing.
+
+        Raises:
+            ServiceError, StaleRouting: as :meth:`prepare` and :meth:`write`; nothing was moved.
+        """
+        ...
+
+    def tidy(self) -> None:
+        """End model servers that promotions started and that no traffic goes to any more, after what they have begun."""
+        ...
+
     def write(self, routing: Routing) -> None:
         """Make a routing the one in service, durably.
 
         Raises:
             StaleRouting: somebody wrote in between.
         """
+        ...
+
+
+class ServerKeeper(Protocol):
+    """Model servers that promotions start: they outlive the call, and are found again after a kill."""
+
+    def start(self, version: PromotableVersion) -> Stoppable:
+        """A server for a version, warm; the one that runs for it already, if one does.
+
+        Raises:
+            ServerNotInstalled, ServerFailed: it did not come up; nothing is left running.
+        """
+        ...
+
+    def running(self) -> dict[str, Stoppable]:
+        """Those that run, by address."""
         ...

@@ -18,12 +18,13 @@ from kickwheel.promotion.ports import Alias
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.workspace import folder_ref
 from schemas.base import FolderRef
-from schemas.promotion import Move, PromotableVersion
+from schemas.promotion import Move, PromotableVersion, VersionKind
 from schemas.tuning import AdapterArtifact
 
 CHAMPION: Alias = "champion"
 _ABSENT = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}  # no such model; no such alias
-_SHA, _ARTIFACT, _GATE = "kickwheel.sha256", "kickwheel.artifact", "kickwheel.gate"
+_SHA, _ARTIFACT, _GATE, _KIND = "kickwheel.sha256", "kickwheel.artifact", "kickwheel.gate", "kickwheel.kind"
+_KINDS: dict[str, VersionKind] = {"adapter": "adapter", "merged": "merged"}
 
 
 class AdapterRegistry:
@@ -33,8 +34,11 @@ class AdapterRegistry:
         self._client, self._name, self._ledger = client, domain, ledger
         self._into = ledger.parent / "adapters"
 
-    def register(self, adapter: AdapterArtifact, recorder: RunRecorder) -> str:
-        """Attach the adapter to the run and register it; the same weights are registered once. Returns the version."""
+    def register(self, adapter: AdapterArtifact, recorder: RunRecorder, *, kind: VersionKind = "adapter") -> str:
+        """Attach the adapter to the run and register it; the same weights are registered once. Returns the version.
+
+        ``kind`` says how it is served: what is merged is an adapter here, too, and merged where it is served.
+        """
         self._ensure_model()
         if standing := self.version_of(adapter.folder.sha256):
             return standing
@@ -43,7 +47,7 @@ class AdapterRegistry:
             self._name,
             source=f"runs:/{recorder.run_id}/adapter",
             run_id=recorder.run_id,
-            tags={_SHA: adapter.folder.sha256, _ARTIFACT: adapter.model_dump_json()},
+            tags={_SHA: adapter.folder.sha256, _ARTIFACT: adapter.model_dump_json(), _KIND: kind},
             description=adapter.name,
         )
         return str(created.version)
@@ -78,6 +82,7 @@ class AdapterRegistry:
             version=version,
             name=adapter.name,
             folder=adapter.folder,
+            kind=_KINDS.get(found.tags.get(_KIND, ""), "adapter"),
             run_id=str(found.run_id or ""),
             gate=found.tags.get(_GATE, ""),
         )

@@ -185,8 +185,6 @@ def test_evaluations_of_different_rows_are_not_compared() -> None:
 def test_a_challenger_that_beats_the_champion_has_to_beat_the_base_too(
     base: float, against_base: PairedTest, decision: str, told: str
 ) -> None:
-    verdict = judge(
-        evaluation(0.7), evaluation(0.8), BETTER, SETTINGS, base=evaluation(base), against_base=against_base
-    )
+    verdict = judge(evaluation(0.7), evaluation(0.8), BETTER, SETTINGS, base=evaluation(base), against_base=against_base)
     assert verdict.decision == decision
     assert any(told in reason for reason in verdict.reasons)
