@@ -305,11 +305,9 @@ def search(lab: Lab, server: RunningServer, model: str, name: str) -> dict[str, 
 
     def at(rate: float) -> LoadPoint:
         points.append(stand.at_rate(arm, rate))
-        if not points[-1].holds_slo:  # half a second's stall of the machine loses a step of three: a miss has to be seen twice
-            points.append(stand.at_rate(arm, rate))
         return points[-1]
 
-    found = largest_rate(at, SMALL_SLO, start=128.0 if gpu else 1.0, max_points=12 if gpu else 3, arm=arm.name)
+    found = largest_rate(at, SMALL_SLO, start=128.0 if gpu else 1.0, max_points=24 if gpu else 3, arm=arm.name)
     return {**found.model_dump(), "steps": [short(point) for point in points]}
 
 

@@ -1,4 +1,4 @@
-"""Stage 4: the adapter on a real server, under load; and the exact search that a person asks for."""
+"""Stage 4: the adapter on a real server, under load; and the exact search, or one load, that a person asks for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from prefect import flow
 from schemas.throughput import RateRequest, ThroughputReport
 from schemas.tuning import TuningReport
 from tasks import policies
-from tasks.rate_search import place_for, search_rate
+from tasks.rate_search import place_for, put_one_load, search_rate
 from tasks.recording import finish, finished, publish_load, recorded_stage
 from tasks.throughput import load_test
 from tasks.wiring import place_of
@@ -35,3 +35,14 @@ def largest_rate(domain: str = "examples/dataops", request: RateRequest = RateRe
         request: The objective, the server and the model, and how exact the answer is to be.
     """
     return search_rate(place_for(domain, request), request)
+
+
+@flow(name="load-test", flow_run_name="load-test-{domain}", **policies.STAGE)
+def one_load(domain: str = "examples/dataops", request: RateRequest = RateRequest()) -> ThroughputReport:  # noqa: B008
+    """Put one load on a server: constant, poisson, steps, ramp, burst, trace or a closed loop.
+
+    Args:
+        domain: The domain's folder.
+        request: The load, the server and the model, and the objective that the report holds it against.
+    """
+    return put_one_load(place_for(domain, request), request)

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import Contract
-from schemas.throughput import Percentiles
+from schemas.throughput import Burst, Percentiles
 
 Device = Literal["cpu", "gpu"]
 
@@ -148,6 +148,9 @@ class ColdStartReport(Contract):
     rows: tuple[ColdStartRow, ...] = Field(description="The table of the report")
     cache_reuse_s: float | None = Field(default=None, description="Seconds that filled compile caches save; None: not measured")
     cache_reuse_reason: str = Field(default="", description="Why it was not measured")
+    burst: Burst | None = Field(
+        default=None, description="All at once on one more server that had answered nothing, against the version before"
+    )
 
 
 ArmName = Literal["base", "adapter", "merged", "mixed", "adapter_no_prefix_cache", "adapter_structured"]
@@ -191,6 +194,14 @@ class ArmsReport(Contract):
     left_out: dict[str, str] = Field(default_factory=dict, description="Arms not measured, and why")
     recommendation: Literal["merged", "adapter", "not decided"] = Field(description="What to serve")
     why: str = Field(description="By which figures")
+
+
+class EngineReports(Contract):
+    """The newest report of each measurement of the engine that a domain has."""
+
+    search: EngineSearchReport | None = None
+    arms: ArmsReport | None = None
+    cold_start: ColdStartReport | None = None
 
 
 class ServerRecord(Contract):

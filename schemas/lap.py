@@ -8,6 +8,7 @@ from pydantic import Field
 
 from schemas.base import Contract
 from schemas.dual_track import DualTrack
+from schemas.engine import EngineReports
 from schemas.feedback import DistillationReport
 from schemas.quality import Evaluation
 from schemas.seeding import SeedSet
@@ -44,6 +45,9 @@ class LapReport(Contract):
     distillation: DistillationReport | None = None
     dual_track: DualTrack | None = Field(
         default=None, description="Offline beside business metrics, over the laps so far; None: no feedback yet"
+    )
+    engine: EngineReports | None = Field(
+        default=None, description="What `kickwheel engine` measured of the domain's model server so far; None: nothing"
     )
     html: str | None = Field(default=None, description="Path of report.html")
 

@@ -135,6 +135,43 @@ class LoadPoint(Contract):
     quantiles_ms: tuple[float, ...] = Field(default=(), description="Latency at 0, 2, 4 … 100 % of the replies: its CDF")
     client_cpu: float | None = Field(default=None, description="Share of one core that the generator's process used")
 
+    @property
+    def steady(self) -> bool:
+        """Whether requests were due at one rate throughout: what figures against a rate can be drawn of."""
+        return self.schedule in ("constant", "poisson")
+
+
+LoadKind = Literal["constant", "poisson", "steps", "ramp", "burst", "trace", "concurrency"]
+
+
+class LoadShape(Contract):
+    """One load test: what is sent when. Open loop except `concurrency`."""
+
+    kind: LoadKind = Field(description="How requests are due")
+    rates: tuple[float, ...] = Field(
+        default=(), description="Requests a second: one (constant, poisson), several (steps), first and last (ramp)"
+    )
+    seconds: float = Field(default=60.0, gt=0, description="How long it lasts; of steps: each of them")
+    count: int = Field(default=0, ge=0, description="Requests of a burst; of concurrency: under way at a time")
+    requests: int = Field(default=300, ge=1, description="Requests of a closed loop (concurrency), in all")
+    trace: str = Field(default="", description="JSONL file of a trace, a line {at_s, text}")
+    speed: float = Field(default=1.0, gt=0, description="Trace: 2 replays it in half the time")
+
+    @model_validator(mode="after")
+    def _whole(self) -> LoadShape:
+        wanted = {"constant": 1, "poisson": 1, "ramp": 2}.get(self.kind)
+        if wanted is not None and len(self.rates) != wanted:
+            raise ValueError(f"{self.kind} takes {'one rate' if wanted == 1 else 'two rates, the first and the last'}")
+        if self.kind == "steps" and not self.rates:
+            raise ValueError("steps take at least one rate")
+        if any(rate <= 0 for rate in self.rates):
+            raise ValueError("every rate must be above 0")
+        if self.kind in ("burst", "concurrency") and self.count < 1:
+            raise ValueError(f"{self.kind} takes a number of requests of at least 1")
+        if self.kind == "trace" and not self.trace:
+            raise ValueError("trace takes a file")
+        return self
+
 
 class RateRequest(Contract):
     """What `kickwheel throughput` is asked. None: as the domain's settings say."""
@@ -148,13 +185,14 @@ class RateRequest(Contract):
         default=0.05, gt=0, description="The rate that misses is at most this share above the one that held"
     )
     min_requests: int = Field(default=300, ge=1, description="Requests of a step at least")
-    max_points: int = Field(default=16, ge=1, description="Steps of the search at most")
+    max_points: int = Field(default=24, ge=1, description="Steps of the search at most")
     step_s: float = Field(default=10.0, gt=0, description="Seconds of a step at least")
     unloaded_requests: int = Field(default=100, ge=1, description="Requests sent one at a time")
     burst: int = Field(default=0, ge=0, description="Requests sent all at once first; 0: none")
     arrivals: Literal["constant", "poisson"] | None = Field(default=None, description="Gaps between requests")
     cores: Literal["auto", "separate", "shared"] | None = Field(default=None, description="Of server and generator")
     structured: bool | None = Field(default=None, description="Ask for replies under the frames' JSON Schema")
+    load: LoadShape | None = Field(default=None, description="One load test of this shape; None: a search for the largest rate")
 
 
 SearchEnd = Literal[
@@ -203,6 +241,7 @@ class ThroughputReport(Contract):
     unloaded: tuple[LoadPoint, ...] = Field(default=(), description="One request at a time, an arm each")
     searches: tuple[RateSearch, ...] = ()
     burst: Burst | None = None
+    load: str = Field(default="", description="The one load that was tested, in words; empty: a search for the largest rate")
     cores: str = Field(default="", description="What was done about the cores of server and generator")
     html: str | None = Field(default=None, description="The page with the plots; None: a stage of a lap, whose page has them")
 
@@ -211,7 +250,9 @@ class ThroughputReport(Contract):
         if not self.measured:
             return None
         best = 0.0
-        last = {point.offered_rate: point for point in self.points if point.arm == arm}  # measured again: the last one counts
+        last = {
+            point.offered_rate: point for point in self.points if point.arm == arm and point.steady
+        }  # measured again: the last one counts
         for _, point in sorted(last.items()):
             if point.void or not point.holds_slo:
                 break

@@ -76,10 +76,10 @@ def finish(place: Place, stage: Stage, result: Result, run: RunRecorder) -> Resu
 
 
 @contextmanager
-def recorded_load(place: Place, title: str) -> Iterator[RunRecorder]:
+def recorded_load(place: Place, name: str, title: str) -> Iterator[RunRecorder]:
     """An MLflow run of its own around a load test that belongs to no lap."""
     tags = {name: value for name, value in run_tags(place).items() if name != "kickwheel.lap"}
-    with tracker(place).alone("largest-rate", {**tags, "mlflow.note.content": title}) as run:
+    with tracker(place).alone(name, {**tags, "mlflow.note.content": title}) as run:
         _link_to_mlflow(run)
         yield run
 
@@ -90,12 +90,12 @@ def publish_load(place: Place, run: RunRecorder, report: ThroughputReport, folde
     Args:
         folder: of a test outside laps, whose figures and files are logged too; in a lap its stage does that.
     """
-    for arm in [search.arm for search in report.searches][:1]:
+    for arm in [*(search.arm for search in report.searches), *(point.arm for point in report.points)][:1]:
         run.tag(SERVER_TAG, f"{report.server}, {arm}")
     rows = load_rows(report)
     if rows:
         run.table(rows, "load_points")
-        said = report.searches[0].why if report.searches else "load steps"
+        said = report.searches[0].why if report.searches else report.load or "load steps"
         create_table_artifact(rows, key=f"load-{_artifact_key(place.domain.name)}", description=said)
     for alarm in report.burst.alarms if report.burst else ():
         get_run_logger().warning("against the version before: %s", alarm)
@@ -113,6 +113,11 @@ def publish_load(place: Place, run: RunRecorder, report: ThroughputReport, folde
 def publish_summary(domain: str, markdown: str) -> None:
     """The lap's summary as a Prefect artifact; its fixed key keeps the history of laps."""
     create_markdown_artifact(markdown, key=f"lap-report-{_artifact_key(domain)}", description="Kickwheel lap report")
+
+
+def publish_engine(domain: str, markdown: str) -> None:
+    """What was measured of the domain's model server, as a Prefect artifact."""
+    create_markdown_artifact(markdown, key=f"engine-{_artifact_key(domain)}", description="Kickwheel engine reports")
 
 
 def run_tags(place: Place) -> dict[str, str]:

@@ -11,6 +11,8 @@ from kickwheel.distillation.dual_track import dual_track
 from kickwheel.distillation.version_tracks import live_figures, version_tracks
 from kickwheel.feedback.opening import has_store, opened_store
 from kickwheel.reporting.build import flat_metrics, summary_markdown, write_report
+from kickwheel.reporting.engine_tables import engine_markdown
+from kickwheel.throughput.engine_reports import kept_reports
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.workspace import is_complete, is_whole, laps_of
 from schemas.dual_track import DualTrack
@@ -21,7 +23,7 @@ from schemas.task import TaskCatalog
 from schemas.throughput import ThroughputReport
 from schemas.tuning import TuningReport
 from tasks import policies
-from tasks.recording import code_version, publish_summary
+from tasks.recording import code_version, publish_engine, publish_summary
 from tasks.wiring import Place
 
 
@@ -41,6 +43,7 @@ def report_lap(place: Place, run: RunRecorder) -> LapReport:
         tuning=lap.load("tuning", TuningReport) if lap.has("tuning") else None,
         throughput=lap.load("throughput", ThroughputReport) if lap.has("throughput") else None,
         distillation=lap.load("distillation", DistillationReport) if lap.has("distillation") else None,
+        engine=kept_reports(place.settings.home, place.domain.name),
     )
     report = report.model_copy(update={"dual_track": _dual_track(place, report)})
     report = write_report(report, lap.folder if is_whole(lap) else lap.folder / "partial-report")
@@ -50,6 +53,8 @@ def report_lap(place: Place, run: RunRecorder) -> LapReport:
     run.tag("mlflow.note.content", summary_markdown(report))
     run.artifact(Path(report.html or "").parent, "report")
     publish_summary(place.domain.name, summary_markdown(report))
+    if report.engine is not None:
+        publish_engine(place.domain.name, engine_markdown(report.engine))
     return report
 
 

@@ -86,13 +86,15 @@ def served(place: Place, settings: ThroughputSettings, log: Path | None = None) 
 def bench_of(place: Place, server: RunningServer, settings: ThroughputSettings, cores: CorePlan, log: PointLog | None) -> Bench:
     """The steps' generator, watch and rows."""
     pid = server.process.pid if server.process else None
+    key = server.api_key.get_secret_value()
+    on_gpu = place.on_gpu and pid is not None
     return Bench(
-        ProcessGenerator(server.url, request_limit_s=settings.request_limit_s, cores=cores.generator),
+        ProcessGenerator(server.url, request_limit_s=settings.request_limit_s, cores=cores.generator, api_key=key),
         place.domain.rows("eval"),
         settings,
         place.settings.seed,
         catalog=place.catalog,
-        watch=MetricsWatch(server.url, every_s=settings.scrape_s, pid=pid, gpus=place.on_gpu and pid is not None),
+        watch=MetricsWatch(server.url, every_s=settings.scrape_s, pid=pid, gpus=on_gpu, api_key=key),
         log=log,
     )
 

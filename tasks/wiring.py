@@ -216,13 +216,17 @@ def teacher_endpoint(place: Place) -> Iterator[Endpoint]:
 
 @contextmanager
 def chat_client(place: Place, endpoint: Endpoint) -> Iterator[OpenAIChatClient]:
-    """A client for an endpoint, closed with the block. The teacher's key goes to the teacher's address and nowhere else."""
-    teacher = place.settings.teacher
+    """A client for an endpoint, closed with the block. A key goes to the address that it is set for and nowhere else."""
+    teacher, server = place.settings.teacher, place.settings.server
     is_teacher = endpoint.url == teacher.base_url
+    is_server = bool(server.url) and endpoint.url.rstrip("/") == server.url.rstrip("/")
+    key = server.api_key if is_server else ""
+    if is_teacher and teacher.api_key.get_secret_value():
+        key = teacher.api_key
     client = OpenAIChatClient(
         endpoint.url,
         endpoint.model,
-        teacher.api_key if is_teacher else "",
+        key,
         teacher.timeout_s,
         configured_by="KICKWHEEL_TEACHER__BASE_URL" if is_teacher else "KICKWHEEL_SERVER__URL",
     )

@@ -38,6 +38,8 @@ class _Overrides(BaseModel):
     def _without_credentials(self) -> Self:
         if "api_key" in self.model_dump(exclude_unset=True).get("teacher", {}):
             raise ValueError("teacher.api_key does not belong in a file: set KICKWHEEL_TEACHER__API_KEY")
+        if "api_key" in self.model_dump(exclude_unset=True).get("server", {}):
+            raise ValueError("server.api_key does not belong in a file: set KICKWHEEL_SERVER__API_KEY")
         if "tokens" in self.model_dump(exclude_unset=True).get("serving", {}):
             raise ValueError("serving.tokens do not belong in a file: set KICKWHEEL_SERVING__TOKENS, or serving.tokens_file")
         return self

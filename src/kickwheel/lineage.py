@@ -6,13 +6,18 @@ lap would pay twice.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from pydantic import SecretStr
+
 from kickwheel import __version__
 from kickwheel.domain import Domain
 from kickwheel.feedback.bad_case_rows import targets_file
 from kickwheel.feedback.lap_feedback import window_of
+from kickwheel.inference.server_profile import load_profile
 from kickwheel.registry import published_versions
 from kickwheel.review.reviewed_rows import answers_copy
-from kickwheel.settings import Settings
+from kickwheel.settings import ServerSettings, Settings
 from kickwheel.workspace import Lap, fingerprint, previous_lap
 from schemas.base import DataRef
 from schemas.lap import Stage
@@ -62,13 +67,23 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             return fingerprint(*common, seeds.train, *how, settings.model, domain.valid, domain.eval)
         case "throughput":
             adapter = lap.load("tuning", TuningReport).adapter
-            return fingerprint(*common, adapter, settings.throughput, settings.server, domain.eval)
+            return fingerprint(*common, adapter, settings.throughput, *server_inputs(settings.server), domain.eval)
         case "distillation":
             adapter = lap.load("tuning", TuningReport).adapter
             behaviour = (domain.feedback, domain.valid, domain.eval)
             window = window_of(lap)
             live = (window,) if window else ()
             return fingerprint(*common, adapter, settings.distillation, *_teacher(settings), *behaviour, *live)
+
+
+def server_inputs(server: ServerSettings) -> tuple[object, ...]:
+    """What the figures of a model server depend on: its settings, and what its profile holds, wherever that lies. Not its key.
+
+    Raises:
+        InputError: the profile is not there or does not hold; the server would not start either.
+    """
+    engine = load_profile(Path(server.profile)).engine if server.profile and not server.url else None
+    return server.model_copy(update={"api_key": SecretStr(""), "profile": ""}), engine
 
 
 def _reader(settings: Settings, domain: Domain) -> tuple[object, ...]:

@@ -37,6 +37,7 @@ class ServerSettings(Group):
     """The vLLM server: one that we start, or one that exists (url)."""
 
     url: str = Field(default="", description="Base URL of a running server, e.g. http://gpu:8000/v1; empty: start one")
+    api_key: SecretStr = Field(default=SecretStr(""), description="Sent to url, or --url, and nowhere else; never in a file")
     command: str = Field(default="", description="Command that starts vLLM; empty: python -m vllm… of .venv-vllm")
     args: tuple[str, ...] = Field(default=(), description="More arguments for the server")
     profile: str = Field(
@@ -174,7 +175,7 @@ class ThroughputSettings(Group):
     tolerance: float = Field(
         default=0.05, gt=0, description="The rate that misses is at most this share above the one that held"
     )
-    max_points: int = Field(default=4, ge=1, description="Load steps of a search at most")
+    max_points: int = Field(default=5, ge=1, description="Load steps of a search at most; a miss takes two")
     min_requests: int = Field(
         default=16, ge=1, description="Requests of a step at least: the P99 of 100 is the slowest but one"
     )

@@ -9,6 +9,7 @@ from schemas.engine import (
     ColdStartReport,
     ColdStartRow,
     EngineFigures,
+    EngineReports,
     EngineSearchReport,
     EngineSettings,
     EngineTrial,
@@ -83,6 +84,7 @@ ENGINE: tuple[Contract, ...] = (
         recommendation="merged",
         why="1.60 times the rate",
     ),
+    EngineReports(),
     ServerRecord(
         pid=4711,
         started=1_790_000_000.5,

@@ -40,7 +40,7 @@ from schemas.review import Conflict, PairAgreement, ReviewAnswer, ReviewerTally,
 from schemas.seed_versions import PlannedRound, Relabelled, SeedPlan, SeedSetDiff
 from schemas.serving import Routing, ServedVersion
 from schemas.task import Schedule, SlotSpec
-from schemas.throughput import RateRequest
+from schemas.throughput import LoadShape, RateRequest
 from schemas.trial import TrialArm, TrialVerdict
 from schemas.triggers import DistillOutcome, TriggerVerdict
 from schemas.tuning import GateCheck
@@ -465,7 +465,7 @@ def samples_by_contract() -> Mapping[type[Contract], list[Contract]]:
         *EVENTS,
         *ENGINE,
         *students(),
-        RateRequest(min_requests=60),
+        RateRequest(min_requests=60, load=LoadShape(kind="steps", rates=(5.0, 10.0), seconds=20.0)),
     ):
         for part in _walk(whole):
             if part not in found.setdefault(type(part), []):

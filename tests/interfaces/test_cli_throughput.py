@@ -38,6 +38,9 @@ def test_a_dry_run_says_rates_and_seconds_and_starts_nothing(tmp_path: Path) -> 
         (["--slo", "p98_ms<=800"], "there is no objective 'p98_ms'"),
         (["--base", "--model", "x"], "exclude each other"),
         (["--arrivals", "bursts"], "'constant' or 'poisson'"),
+        (["--load", "flood:3"], "there is no load 'flood'"),
+        (["--load", "ramp:3"], "ramp takes two rates"),
+        (["--load", "trace:/nowhere.jsonl"], "there is no such trace"),
         (["--cores", "all"], "'auto', 'separate' or 'shared'"),
     ],
 )
@@ -45,6 +48,27 @@ def test_what_makes_no_sense_ends_with_2_and_says_why(arguments: list[str], said
     done = CliRunner().invoke(app, ["throughput", DOMAIN, *arguments, "--dry-run"])
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())
+
+
+def test_a_dry_run_of_a_load_says_how_many_requests_and_for_how_long() -> None:
+    arguments = ["throughput", DOMAIN, "--load", "steps:50,100,200,500", "--seconds", "2", "--dry-run"]
+    said = CliRunner().invoke(app, arguments).stdout
+    assert "steps of 50, 100, 200, 500 requests/s, 2 s each" in said
+    plan = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert (plan["requests"], plan["seconds"]) == (1700, 7.998)
+
+
+def test_the_exit_code_of_a_load_says_whether_it_kept_to_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = sample_report().throughput
+    assert report is not None
+    good = report.points[0].model_copy(update={"schedule": "ramp"})
+    bad = good.model_copy(update={"holds_slo": False, "missed": ("p99_ms 9000 above 5000",)})
+    for point, code in ((good, 0), (bad, 3), (good.model_copy(update={"void": True}), 1)):
+        load = report.model_copy(update={"searches": (), "load": "a ramp from 1 to 2 requests/s in 60 s", "points": (point,)})
+        monkeypatch.setattr(launcher, "put_load", lambda _domain, _request, load=load: load)
+        done = CliRunner().invoke(app, ["throughput", DOMAIN, "--load", "ramp:1-2"])
+        assert done.exit_code == code
+        assert "load: a ramp from 1 to 2 requests/s" in done.stdout
 
 
 def test_help_has_examples_and_exit_codes() -> None:

@@ -16,7 +16,7 @@ from kickwheel.testing.fast_server_process import FastServer
 from kickwheel.testing.sample_report import sample_catalog
 from kickwheel.throughput.runs import find_run
 from kickwheel.workspace import open_lap
-from schemas.throughput import RateRequest, Slo, ThroughputReport
+from schemas.throughput import LoadShape, RateRequest, Slo, ThroughputReport
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_server"),
@@ -84,6 +84,26 @@ def test_the_number_stands_in_the_report_in_mlflow_and_on_the_page(home: Path, s
     assert again.burst is not None
     assert again.burst.compared_with == run.info.run_id
     assert Path(again.html or "").parent.name == "0002"
+
+
+def test_one_load_in_steps_is_reported_whole_and_rate_by_rate(home: Path, server: FastServer) -> None:
+    from flows.throughput import one_load
+
+    load = LoadShape(kind="steps", rates=(8.0, 16.0), seconds=0.5)
+    request = RateRequest(url=server.url, model="base", slo=Slo(p99_ms=6000.0), unloaded_requests=1, load=load)
+    report = one_load(domain=str(DOMAIN), request=request)
+    assert [(point.schedule, point.sent) for point in report.points] == [
+        ("steps of 0.5 s", 12),
+        ("constant", 4),
+        ("constant", 8),
+    ]
+    page = Path(report.html or "").read_text(encoding="utf-8")
+    assert "Steps of 8, 16 requests/s, 0.5 s each." in page
+    client = MlflowClient(f"sqlite:///{home / 'mlflow.db'}")
+    (run,) = client.search_runs([item.experiment_id for item in client.search_experiments()], "attributes.status = 'FINISHED'")
+    assert run.info.run_name == "load-test"
+    assert run.data.metrics["load/sent"] == 12
+    assert not [name for name in run.data.metrics if name.startswith("largest_rate")]
 
 
 def test_latency_without_load_that_misses_is_a_rate_of_0(home: Path, server: FastServer) -> None:

@@ -108,7 +108,8 @@ def _model_server(settings: Settings) -> Finding:
     from kickwheel.inference.vllm_adapter import find_server_command
 
     if settings.server.url:
-        return Finding(what="model server", state="ok", found=settings.server.url)
+        key = ", with a key" if settings.server.api_key.get_secret_value() else ""
+        return Finding(what="model server", state="ok", found=f"{settings.server.url}{key}")
     try:
         command = find_server_command(settings.server)
     except KickwheelError as error:

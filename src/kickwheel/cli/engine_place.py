@@ -11,8 +11,9 @@ from kickwheel.errors import InputError
 
 if TYPE_CHECKING:
     from kickwheel.settings import Settings
+    from kickwheel.throughput.drift import BurstBaseline
     from kickwheel.throughput.engine_bench_adapter import EngineBench
-    from schemas.base import Contract
+    from kickwheel.throughput.engine_reports import AnyReport
     from schemas.engine import ArmName
 
 
@@ -46,13 +47,29 @@ class EnginePlace:
         merge(self.bench.base_path, self.bench.adapters[0][1], out)
         return out
 
-    def record(self, kind: str, report: Contract, lines: Sequence[str], *files: Path) -> None:
-        """Into the domain's MLflow experiment, as a run of its own."""
+    def record(self, kind: str, report: AnyReport, lines: Sequence[str], *files: Path) -> None:
+        """Where people look: a run of the domain's MLflow experiment, with plots; the lap's page. What is finished is measured
+        anew the next time.
+        """
+        from kickwheel.reporting.engine_plots import engine_plots
+        from kickwheel.throughput.engine_reports import keep_report, only
         from kickwheel.tracking.engine_run_adapter import record_engine_run
 
+        plots = engine_plots(only(report))
         record_engine_run(
-            self.settings, self.domain, kind, report, "\n".join(lines), [path for path in files if path.is_file()]
+            self.settings, self.domain, kind, report, "\n".join(lines), [path for path in files if path.is_file()], plots
         )
+        keep_report(self.settings.home, self.domain, report)
+        for log in self.folder.glob(f"*-{self.of[:16]}.jsonl"):
+            log.unlink()
+
+    def last_burst(self, server: str, requests: int) -> BurstBaseline | None:
+        """The newest burst of as many requests on the same kind of server that MLflow knows; None where there is none."""
+        from kickwheel.tracking.burst_baseline_adapter import last_burst
+        from kickwheel.tracking.store_adapter import open_store
+
+        client, experiment = open_store(self.settings, self.domain)
+        return last_burst(client, experiment, server=server, requests=requests, cold=True)
 
 
 def engine_place(
@@ -67,6 +84,7 @@ def engine_place(
     from kickwheel.cli.serve_model_target import wanted_of
     from kickwheel.domain import load_domain
     from kickwheel.inference.base_model_adapter import ensure_base_model
+    from kickwheel.lineage import server_inputs
     from kickwheel.throughput.engine_bench_adapter import EngineBench, Load
     from kickwheel.workspace import fingerprint
 
@@ -85,5 +103,5 @@ def engine_place(
     bench = EngineBench(settings.server, base.path, rows, load, folder / "logs", named, settings.seed)
     sizes = sorted((path.name, path.stat().st_size) for path in base.path.glob("*.safetensors"))
     weights = [folder / "adapter_model.safetensors" for _, folder in named]
-    of = fingerprint(settings.server, base.name, sizes, load.__dict__, [row.text for row in rows], *weights)
+    of = fingerprint(*server_inputs(settings.server), base.name, sizes, load.__dict__, [row.text for row in rows], *weights)
     return EnginePlace(found.name, settings, bench, folder, of)

@@ -59,6 +59,14 @@ def find_largest_rate(domain: str, request: RateRequest) -> ThroughputReport:
     return largest_rate(domain=domain, request=request)
 
 
+def put_load(domain: str, request: RateRequest) -> ThroughputReport:
+    """Put one load on a server here, as a flow run."""
+    from flows.throughput import one_load
+
+    signal.signal(signal.SIGTERM, _terminate)
+    return one_load(domain=domain, request=request)
+
+
 def wait_for_review(domain: str, lap: int) -> FollowedRun:
     """Run the review flow here; it is paused until somebody resumes it."""
     from flows.review import review

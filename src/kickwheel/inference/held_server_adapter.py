@@ -88,7 +88,7 @@ def held_server(
             server.endpoint.first_token(adapter.name)
         if requests := warm_up_requests(warm):
             for model in (server.base_name, *(adapter.name for adapter in adapters)):
-                warm_server(server.url, model, requests if model == server.base_name else requests[:1])
+                warm_server(server.url, model, requests if model == server.base_name else requests[:1], api_key=server.api_key)
         me = psutil.Process(os.getpid())
         record = ServerRecord(
             pid=me.pid,

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import SecretStr
+
 from kickwheel.errors import ServiceUnavailable
 from kickwheel.inference.adapter_check import check_modules
 from kickwheel.inference.openai_adapter import OpenAIChatClient
@@ -90,13 +92,13 @@ def start_second_server(
     return server
 
 
-def warm_server(url: str, model: str, requests: Sequence[ChatRequest] | None = None) -> float:
+def warm_server(url: str, model: str, requests: Sequence[ChatRequest] | None = None, *, api_key: SecretStr | str = "") -> float:
     """Send the student's own kind of request until its latency is steady; returns seconds.
 
     Raises:
         ServiceError: it does not answer.
     """
-    client = OpenAIChatClient(url, model, "", 120.0, configured_by="KICKWHEEL_SERVER__URL")
+    client = OpenAIChatClient(url, model, api_key, 120.0, configured_by="KICKWHEEL_SERVER__URL")
     try:
         return warm_up(client, requests or [ChatRequest(messages=student_messages("warm up"), max_tokens=MAX_TOKENS)])
     finally:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from kickwheel.errors import ServerFailed, ServiceUnavailable
 from kickwheel.inference.adapter_check import check_modules
 from kickwheel.inference.server_profile import load_profile
@@ -41,6 +43,8 @@ class RunningServer:
     startup_s: float | None = None
     process: SupervisedProcess | None = field(default=None, repr=False)
     settings: ServerSettings = field(default_factory=ServerSettings, repr=False)
+    api_key: SecretStr = field(default=SecretStr(""), repr=False)
+    """What one that ran before wants; those that we start want none."""
 
     def load_adapter(self, name: str, path: Path) -> None:
         """Serve the adapter in ``path`` as ``name``; see :meth:`VllmEndpoint.load_adapter`.
@@ -82,7 +86,7 @@ def model_server(
         ServiceUnavailable: the server of ``settings.url`` does not answer.
     """
     if settings.url:
-        with _endpoint(settings.url) as endpoint:
+        with _endpoint(settings) as endpoint:
             yield _attached(settings, endpoint)
         return
     server = start_server(settings, base_path=base_path, log=log, enable_lora=enable_lora, served_name=served_name)
@@ -197,7 +201,7 @@ def _attached(settings: ServerSettings, endpoint: VllmEndpoint) -> RunningServer
     except ServiceUnavailable as error:
         raise ServiceUnavailable(f"{error} (setting KICKWHEEL_SERVER__URL; empty: start one here)") from error
     engine = {"device": settings.device, "attached": endpoint.url}
-    return RunningServer(endpoint.url, base_name, endpoint.version(), endpoint, engine)
+    return RunningServer(endpoint.url, base_name, endpoint.version(), endpoint, engine, api_key=settings.api_key)
 
 
 def _wait(endpoint: VllmEndpoint, process: SupervisedProcess, deadline: float, limit_s: float) -> None:
@@ -213,8 +217,8 @@ def _wait(endpoint: VllmEndpoint, process: SupervisedProcess, deadline: float, l
 
 
 @contextmanager
-def _endpoint(url: str) -> Iterator[VllmEndpoint]:
-    endpoint = VllmEndpoint(url)
+def _endpoint(settings: ServerSettings) -> Iterator[VllmEndpoint]:
+    endpoint = VllmEndpoint(settings.url, api_key=settings.api_key)
     try:
         yield endpoint
     finally:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from pydantic import SecretStr
 
-from kickwheel.errors import RequestRefused, ServiceUnavailable
+from kickwheel.errors import AccessRefused, RequestRefused, ServiceUnavailable
 from kickwheel.inference.openai_adapter import is_local
 from kickwheel.inference.server_load import requests_left
 
@@ -16,13 +17,15 @@ _ONE_TOKEN: dict[str, Any] = {"messages": [{"role": "user", "content": "ready?"}
 
 
 class VllmEndpoint:
-    """A vLLM server by its base URL (with ``/v1``)."""
+    """A vLLM server by its base URL (with ``/v1``). ``api_key``: empty where it wants none; never part of a message."""
 
-    def __init__(self, url: str, *, timeout_s: float = 60.0):
+    def __init__(self, url: str, *, timeout_s: float = 60.0, api_key: SecretStr = SecretStr("")):  # noqa: B008
         self.url = url.rstrip("/")
         self._root = self.url.removesuffix("/v1")
         # A proxy of the environment must not stand between us and a server on this machine.
-        self._client = httpx2.Client(timeout=timeout_s, trust_env=not is_local(url))
+        self._secret = api_key.get_secret_value()
+        headers = {"Authorization": f"Bearer {self._secret}"} if self._secret else {}
+        self._client = httpx2.Client(timeout=timeout_s, headers=headers, trust_env=not is_local(url))
 
     def close(self) -> None:
         """Close idle connections."""
@@ -118,8 +121,12 @@ class VllmEndpoint:
                 f"the server at {self.url} takes no adapters at run time: start it with --enable-lora and "
                 f"VLLM_ALLOW_RUNTIME_LORA_UPDATING=True"
             )
+        if answer.status_code in (401, 403):
+            what = "does not take the key of" if self._secret else "wants a key: set"
+            raise AccessRefused(f"the model server at {self.url} {what} KICKWHEEL_SERVER__API_KEY ({answer.status_code})")
         if answer.status_code >= 400:
-            raise RequestRefused(f"the model server refused {path} ({answer.status_code}): {answer.text[:500]}")
+            said = answer.text[:500].replace(self._secret, "***") if self._secret else answer.text[:500]
+            raise RequestRefused(f"the model server refused {path} ({answer.status_code}): {said}")
         try:
             return answer.json()
         except ValueError:

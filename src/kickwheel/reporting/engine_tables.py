@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemas.engine import ArmsReport, ColdStartReport, EngineSearchReport, StartMeasured
+from schemas.engine import ArmsReport, ColdStartReport, EngineReports, EngineSearchReport, StartMeasured
 from schemas.throughput import Percentiles
 
 
@@ -84,7 +84,27 @@ def cold_start_lines(report: ColdStartReport) -> list[str]:
         )
     saved = report.cache_reuse_s
     reuse = f"not measured: {report.cache_reuse_reason}" if saved is None else f"{saved:.1f} s sooner ready"
-    return [*lines, "", f"filled compile caches: {reuse}"]
+    lines += ["", f"filled compile caches: {reuse}"]
+    if burst := report.burst:
+        latency = burst.point.latency_ms
+        against = "; ".join(burst.alarms) or (
+            f"no alarm against run {burst.compared_with}" if burst.compared_with else "no version before to compare with"
+        )
+        p50, p95, p99 = ("–" if value is None else f"{value:.0f}" for value in (latency.p50, latency.p95, latency.p99))
+        lines.append(f"{burst.requests} at once, cold: P50 / P95 / P99 {p50} / {p95} / {p99} ms; {against}")
+    return lines
+
+
+def engine_markdown(reports: EngineReports) -> str:
+    """All reports there are, under headings."""
+    parts: list[str] = []
+    if reports.search:
+        parts += ["## Settings", "", *search_lines(reports.search), ""]
+    if reports.arms:
+        parts += ["## Arms", "", *arms_lines(reports.arms), ""]
+    if reports.cold_start:
+        parts += ["## Starts", "", *cold_start_lines(reports.cold_start), ""]
+    return "\n".join(parts)
 
 
 def _start_line(start: StartMeasured, names: Sequence[str]) -> str:

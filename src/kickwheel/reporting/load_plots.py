@@ -20,11 +20,13 @@ _SECONDS: Final = tuple(mantissa * 10.0**power for power in range(-3, 4) for man
 
 
 def arms_of(throughput: ThroughputReport) -> dict[str, list[LoadPoint]]:
-    """Load points of each arm measured, base first, by offered rate."""
+    """Load points of each arm that were due at one rate each, base first, by offered rate."""
     arms: dict[str, list[LoadPoint]] = {}
-    names = {point.arm for point in throughput.points}
+    names = {point.arm for point in throughput.points if point.steady}
     for arm in sorted(names, key=lambda name: (name != "base", name != "adapter", name)):
-        points = sorted((point for point in throughput.points if point.arm == arm), key=lambda point: point.offered_rate)
+        points = sorted(
+            (point for point in throughput.points if point.arm == arm and point.steady), key=lambda point: point.offered_rate
+        )
         if points:
             arms[arm] = points
     return arms

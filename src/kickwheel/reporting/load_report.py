@@ -21,7 +21,7 @@ _COLUMNS = ("p50_ms", "p95_ms", "p99_ms", "ttft_p50_ms", "ttft_p99_ms", "tpot_p5
 def load_plots_of(report: ThroughputReport) -> dict[str, str]:
     """Standalone SVG documents by file stem: latency, achieved, load_cdf, load_timeline; those for which there are figures."""
     plots: dict[str, str] = {}
-    if report.points:
+    if any(point.steady for point in report.points):
         plots["latency"] = latency_plot(report)
         plots["achieved"] = achieved_plot(report)
     if has_cdf(report):

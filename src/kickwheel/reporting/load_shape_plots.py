@@ -15,9 +15,12 @@ _LINES: Final = ("-", "--", "-.", ":")
 
 
 def chosen_steps(throughput: ThroughputReport) -> list[LoadPoint]:
-    """Of the arm that was searched: no load, the largest rate that held, and the smallest that missed; those there are."""
+    """Of the arm that was searched: no load, the largest rate that held, and the smallest that missed; those there are.
+
+    Of one load test: no load, and the whole test.
+    """
     if not throughput.searches:
-        return []
+        return [*throughput.unloaded[:1], *throughput.points[:1]] if throughput.load else []
     search = throughput.searches[0]
     mine = [point for point in throughput.points if point.arm == search.arm]
     steps = [point for point in throughput.unloaded if point.arm == search.arm][:1]
@@ -28,7 +31,7 @@ def chosen_steps(throughput: ThroughputReport) -> list[LoadPoint]:
 
 def named(point: LoadPoint) -> str:
     """The step in a legend."""
-    rate = f"{number(round(point.offered_rate, 2))} req/s" if point.offered_rate else point.schedule
+    rate = f"{number(round(point.offered_rate, 2))} req/s" if point.steady else point.schedule
     return f"{rate}{'' if point.holds_slo or not point.offered_rate else ', missed'}"
 
 

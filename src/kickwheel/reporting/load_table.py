@@ -20,6 +20,10 @@ def load_table(report: ThroughputReport) -> RenderableType:
         lines.append(Text(f"within {describe(report.slo)}. {sentence(search.why)}"))
         if search.unloaded_p99_ms is not None:
             lines.append(Text(f"one request at a time: P99 {latency(search.unloaded_p99_ms)}"))
+    if report.load:
+        lines.append(Text(f"load: {report.load}", style="bold"))
+        for point in report.points[:1]:
+            lines.append(Text(_verdict(point, describe(report.slo))))
     if report.not_measured_reason:
         lines.append(Text(sentence(f"not measured to its end: {report.not_measured_reason}"), style="red"))
     if report.burst:
@@ -29,6 +33,12 @@ def load_table(report: ThroughputReport) -> RenderableType:
     lines.append(steps_table((*report.unloaded, *report.points)))
     lines.append(Text(f"{report.server}; {report.cores}", style="dim"))
     return Group(*lines)
+
+
+def _verdict(point: LoadPoint, slo: str) -> str:
+    if point.void:
+        return f"void: the generator itself was too slow, P99 send delay {latency(point.send_delay_p99_ms)}"
+    return f"{slo} holds" if point.holds_slo else f"{slo} is missed: {'; '.join(point.missed)}"
 
 
 def steps_table(points: tuple[LoadPoint, ...]) -> Table:
@@ -43,7 +53,7 @@ def steps_table(points: tuple[LoadPoint, ...]) -> Table:
         times = (point.latency_ms.p50, point.latency_ms.p95, point.latency_ms.p99, point.ttft_ms.p99)
         table.add_row(
             point.arm,
-            number(round(point.offered_rate, 2)) if point.offered_rate else point.schedule,
+            number(round(point.offered_rate, 2)) if point.steady else point.schedule,
             f"{point.achieved_rate:.2f}",
             *(latency(value) for value in times),
             f"{point.completion_tokens_per_s:.0f}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kickwheel.reporting.engine_plots import engine_plots
 from kickwheel.reporting.learning_plots import learning_curve, loss_curve
 from kickwheel.reporting.load_report import load_plots_of
 from kickwheel.reporting.matrix_plots import confusion_matrix, coverage_heat_map
@@ -27,4 +28,6 @@ def plots_of(report: LapReport) -> dict[str, str]:
         plots |= load_plots_of(report.throughput)
     if report.distillation and report.distillation.losses:
         plots["distillation_loss"] = loss_curve(report.distillation.losses, name="distillation-loss", training="Distillation")
+    if report.engine:
+        plots |= engine_plots(report.engine)
     return plots

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from kickwheel import __version__
 from kickwheel.domain import Domain
+from kickwheel.lineage import server_inputs
 from kickwheel.settings import Settings
 from kickwheel.workspace import fingerprint
 from schemas.throughput import RateRequest
@@ -45,5 +47,8 @@ class Asked:
     def of(cls, domain: Domain, settings: Settings, request: RateRequest, adapter: AdapterArtifact | None) -> Asked:
         """Of a request under its settings."""
         name = request.model or (adapter.name if adapter else "the base")
-        parts = (__version__, name, adapter, settings.throughput, settings.server, settings.model, settings.seed, domain.eval)
-        return cls(name, fingerprint(*parts))
+        server = server_inputs(settings.server)
+        parts = (__version__, name, adapter, settings.throughput, *server, settings.model, settings.seed, domain.eval)
+        load = request.load
+        shape = () if load is None else (load, Path(load.trace)) if load.trace else (load,)
+        return cls(name, fingerprint(*parts, *shape))

@@ -21,8 +21,10 @@ from kickwheel.throughput.schedule import (
     choose_texts,
     constant_schedule,
     poisson_schedule,
+    steps_schedule,
 )
 from kickwheel.throughput.slo import stop_rule
+from kickwheel.throughput.step_window import window, within
 from schemas.task import TaskCatalog
 from schemas.throughput import LoadPoint
 from schemas.utterance import Utterance
@@ -103,12 +105,39 @@ class Bench:
     def burst(self, arm: Arm) -> LoadPoint:
         """All requests of the settings' burst at once."""
         schedule = burst_schedule(self.settings.burst)
-        return self._step(arm, schedule, 0.0, f"burst {len(schedule)}", self.seed, stop=False)
+        return self.on_schedule(arm, schedule, f"burst {len(schedule)}", rate=0.0)
 
-    def on_schedule(self, arm: Arm, schedule: Schedule, name: str) -> LoadPoint:
-        """A step on any schedule: steps, a ramp, a trace."""
-        seconds = schedule[-1] if schedule[-1] > 0 else 1.0
-        return self._step(arm, schedule, len(schedule) / seconds, name, self.seed, stop=False)
+    def on_schedule(
+        self, arm: Arm, schedule: Schedule, name: str, *, rate: float, texts: Sequence[Utterance] | None = None
+    ) -> LoadPoint:
+        """A step on any schedule, to its end: a ramp, a trace, all at once.
+
+        Args:
+            rate: mean of the offered rate; 0 where there is none.
+            texts: what is sent, one a time of the schedule; None: rows in the seed's order.
+        """
+        return self._step(arm, schedule, rate, name, self.seed, stop=False, texts=texts)
+
+    def in_steps(self, arm: Arm, rates: Sequence[float], step_s: float) -> tuple[LoadPoint, ...]:
+        """One rate after the other without a pause: the whole, then the requests that were due at each rate by themselves.
+
+        What one rate left in the server's queue is part of the next one's latencies, as it is for users.
+        """
+        schedule = steps_schedule(rates, step_s)
+        name = f"steps of {step_s:g} s"
+        keys = [f"{arm.name} {name} {place} {rate:.6g}" for place, rate in enumerate((0.0, *rates))]
+        known = [item for key in keys if (item := self._known(key)) is not None]
+        if len(known) < len(keys):
+            rows = choose_texts(self.rows, len(schedule), self.seed)
+            record, scrapes, died = self._run(LoadPlan(self._bodies(arm, rows), schedule))
+            mean = len(schedule) / (step_s * len(rates))
+            known = [self._keep(self._logged(keys[0], arm, rows, record, scrapes, mean, name, died))]
+            for place, rate in enumerate(rates):
+                part, first = window(record, place * step_s, (place + 1) * step_s)
+                mine = rows[first : first + len(part.samples)]
+                seen = within(scrapes, record.begin + place * step_s, record.begin + (place + 1) * step_s)
+                known.append(self._keep(self._logged(keys[place + 1], arm, mine, part, seen, rate, "constant", died)))
+        return tuple(item.point for item in known)
 
     def closed_loop(self, arm: Arm, concurrency: int, requests: int) -> LoadPoint:
         """So many requests under way at a time; a new one when one ends."""
@@ -120,11 +149,21 @@ class Bench:
             known = self._keep(self._logged(key, arm, rows, record, scrapes, 0.0, f"concurrency {concurrency}", died))
         return known.point
 
-    def _step(self, arm: Arm, schedule: Schedule, rate: float, name: str, draw: int, *, stop: bool) -> LoadPoint:
+    def _step(
+        self,
+        arm: Arm,
+        schedule: Schedule,
+        rate: float,
+        name: str,
+        draw: int,
+        *,
+        stop: bool,
+        texts: Sequence[Utterance] | None = None,
+    ) -> LoadPoint:
         key = f"{arm.name} {name} {rate:.6g} {len(schedule)}"
         known = self._known(key)
         if known is None:
-            rows = choose_texts(self.rows, len(schedule), draw)
+            rows = choose_texts(self.rows, len(schedule), draw) if texts is None else texts
             rule = stop_rule(self.settings.slo, len(schedule)) if stop else None
             record, scrapes, died = self._run(LoadPlan(self._bodies(arm, rows), schedule, stop=rule))
             known = self._keep(self._logged(key, arm, rows, record, scrapes, rate, name, died))

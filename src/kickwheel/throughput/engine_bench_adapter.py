@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -28,7 +28,10 @@ from kickwheel.throughput.cold_start import WARM_ROUNDS
 from kickwheel.throughput.cores_adapter import CorePlan, only_on, own_cores, plan_cores
 from kickwheel.throughput.engine_search import cost_per_1000
 from kickwheel.throughput.generator_adapter import ProcessGenerator
+from kickwheel.throughput.schedule import burst_schedule
+from kickwheel.throughput.watch_adapter import MetricsWatch
 from schemas.engine import ArmName, EngineFigures, EngineSettings, StartMeasured, WarmUp
+from schemas.throughput import LoadPoint
 from schemas.utterance import Utterance
 
 
@@ -127,6 +130,15 @@ class EngineBench:
                 warm_ms=tuple(1000 * value for value in warm),
                 memory_gib=memory_gib(server),
             )
+
+    def cold_burst(self, requests: int) -> LoadPoint:
+        """All at once, as the first thing that a server is asked; with the memory that it took."""
+        with self.server("start-burst") as server:
+            pid = server.process.pid if server.process else None
+            watch = MetricsWatch(server.url, every_s=0.5, pid=pid, gpus=self.settings.device == "gpu")
+            bench = replace(self._bench(server, self.seed), watch=watch)
+            arm = Arm("base", (server.base_name,), self.load.tokens)
+            return bench.on_schedule(arm, burst_schedule(requests), f"burst {requests}", rate=0.0)
 
     @contextmanager
     def arm_servers(

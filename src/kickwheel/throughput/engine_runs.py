@@ -14,6 +14,7 @@ from kickwheel.inference.vllm_adapter import RunningServer
 from kickwheel.throughput.arms import Block, arm_figures, measure_blocks, ratios, recommend
 from kickwheel.throughput.bench import Arm
 from kickwheel.throughput.cold_start import KINDS, cache_reuse, measure_starts, rows
+from kickwheel.throughput.drift import BurstBaseline, judged_burst
 from kickwheel.throughput.engine_bench_adapter import EngineBench
 from kickwheel.throughput.engine_search import best_of, search
 from kickwheel.throughput.trial_log import TrialLog
@@ -166,9 +167,21 @@ def run_arms(place: Measured, names: Sequence[ArmName], left_out: dict[str, str]
 
 
 def run_cold_start(
-    place: Measured, ways: Sequence[WarmUp], rounds: int, told: Told, *, empty_caches: bool = False
+    place: Measured,
+    ways: Sequence[WarmUp],
+    rounds: int,
+    told: Told,
+    *,
+    empty_caches: bool = False,
+    at_once: int = 0,
+    baseline: Callable[[str], BurstBaseline | None] = lambda _server: None,
 ) -> ColdStartReport:
-    """Measure starts; those of a killed run are taken from its log."""
+    """Measure starts; those of a killed run are taken from its log.
+
+    Args:
+        at_once: requests that one more server is asked at once before anything else; 0: none.
+        baseline: that burst of the version before, by :func:`burst_words` of this one's server.
+    """
     log = TrialLog(place.folder, "starts", place.of, StartMeasured)
     bench = place.bench
     cache = bench.work / "empty-caches"
@@ -182,6 +195,12 @@ def run_cold_start(
         progress=told,
     )
     starts = (*extra, *found)
+    burst = None
+    if at_once:
+        bursts = TrialLog(place.folder, "burst", place.of, LoadPoint)
+        point = bursts.once(f"burst {at_once}", lambda: bench.cold_burst(at_once))
+        words = burst_words(bench.server_version(), bench.settings.device)
+        burst = judged_burst(point, at_once, baseline(words), cold=True)
     saved = cache_reuse(starts)
     reason = ""
     if saved is None:
@@ -196,7 +215,13 @@ def run_cold_start(
         rows=rows(found),
         cache_reuse_s=saved,
         cache_reuse_reason=reason,
+        burst=burst,
     )
+
+
+def burst_words(server: str, device: str) -> str:
+    """What bursts are compared by: engine, version, device and arm, as the load tests of a domain say it."""
+    return f"{server} on {device}, base"
 
 
 class _Rate(BaseModel):

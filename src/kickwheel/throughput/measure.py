@@ -4,10 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kickwheel.throughput.bench import Arm, Bench
+from kickwheel.throughput.load_shape import describe_load, put_load
 from kickwheel.throughput.search import largest_rate
-from schemas.throughput import Burst, LoadPoint, RateSearch, ThroughputReport
+from schemas.throughput import Burst, LoadPoint, LoadShape, RateSearch, ThroughputReport
+
+
+def measure_load(
+    bench: Bench, arm: Arm, shape: LoadShape, *, burst: Burst | None = None, words: Mapping[str, Any]
+) -> ThroughputReport:
+    """One load test of any shape, after the arm was asked one request at a time. A server that dies is a result.
+
+    Args:
+        words: what else the report says: server, engine_settings, startup_s, warmup_s, cores.
+    """
+    unloaded = bench.without_load(arm)
+    died = f"the model server died before there was any load ({arm.name})" if unloaded.server_died else ""
+    points = () if died else put_load(bench, arm, shape)
+    if any(point.server_died for point in points):
+        died = f"the model server died under {describe_load(shape)} ({arm.name})"
+    return ThroughputReport(
+        measured=not died,
+        not_measured_reason=died or None,
+        slo=bench.settings.slo,
+        points=points,
+        unloaded=(unloaded,),
+        burst=burst,
+        load=describe_load(shape),
+        **words,
+    )
 
 
 @dataclass

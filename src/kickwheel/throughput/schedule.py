@@ -65,7 +65,7 @@ class TraceRow(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     at_s: float = Field(ge=0)
-    text: str | None = None
+    text: str | None = Field(default=None, min_length=1, max_length=2000)
 
 
 def read_trace(path: Path, *, speed: float = 1.0) -> tuple[Schedule, list[str | None]]:

@@ -5,8 +5,9 @@
     start, 2 start, 4 start …   until a rate misses (or, where the start itself misses, start / 2, start / 4 … until one holds)
     then the geometric mean of the largest that holds and the smallest that misses, until they are within the tolerance
 
-A rate is never called held that was not measured. A step whose generator was too slow says nothing: it is measured once more,
-and if that says nothing either, the generator is the limit, and the search says so.
+A rate is never called held that was not measured. A miss is measured a second time before it is believed: half a second in
+which the machine stood still loses a step, and a miss that was none would halve the answer. A step whose generator was too slow
+says nothing: it is measured once more, and if that says nothing either, the generator is the limit, and the search says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ MeasurePoint = Callable[[float], LoadPoint]
 GROWTH = 2.0
 """Between the rates of the bracket."""
 
+MOST_LOOKS = 2
+"""At a rate that missed, or whose generator was too slow."""
+
 
 def largest_rate(
     measure_point: MeasurePoint,
@@ -32,7 +36,7 @@ def largest_rate(
     tolerance: float = 0.05,
     highest: float = 4096.0,
     lowest: float = 0.05,
-    max_points: int = 20,
+    max_points: int = 30,
     unloaded: LoadPoint | None = None,
     arm: str = "",
 ) -> RateSearch:
@@ -90,7 +94,8 @@ class _Search:
 
     def try_rate(self, rate: float) -> RateSearch | None:
         """Measure a rate and move the bracket; an end where the search can't go on."""
-        for _ in range(2):
+        voids, lost = 0, False
+        while True:
             if self.points >= self.max_points:
                 return self.end("points", f"{self.max_points} steps were measured, more were not allowed")
             point = self.measure(rate)
@@ -99,22 +104,24 @@ class _Search:
             if point.server_died:
                 self._miss(rate, misses or ("the server died",))
                 return self.end("server_died", f"the server died at {rate:.4g} requests/s")
-            if not point.void or point.stopped_early:
-                break
-        else:
-            if misses:  # lost whatever the generator did: its delay is a part of what was measured
+            if point.void and not point.stopped_early:
+                voids += 1
+                if voids < MOST_LOOKS:
+                    continue
+                if not misses:
+                    return self.end(
+                        "generator_too_slow",
+                        f"at {rate:.4g} requests/s the generator itself was too slow, twice: P99 send delay "
+                        f"{point.send_delay_p99_ms:.1f} ms",
+                    )
+                lost = True  # whatever the generator did: its delay is a part of what was measured
+            if not misses:
+                self.held = max(self.held, rate)
+                return None
+            if lost or self.points >= self.max_points:  # seen twice, or there is no second look
                 self._miss(rate, misses)
                 return None
-            return self.end(
-                "generator_too_slow",
-                f"at {rate:.4g} requests/s the generator itself was too slow, twice: P99 send delay "
-                f"{point.send_delay_p99_ms:.1f} ms",
-            )
-        if misses:
-            self._miss(rate, misses)
-        else:
-            self.held = max(self.held, rate)
-        return None
+            lost = True
 
     def _miss(self, rate: float, misses: tuple[str, ...]) -> None:
         if self.missed_at is None or rate < self.missed_at:

@@ -6,20 +6,34 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import BaseModel
 
 from kickwheel.settings import Settings
+from kickwheel.throughput.engine_runs import burst_words
+from kickwheel.tracking.burst_baseline_adapter import SERVER_TAG
 from kickwheel.tracking.runs_adapter import RunRecorder
+from kickwheel.tracking.stage_values import burst_values
 from kickwheel.tracking.store_adapter import open_store
+from schemas.engine import ColdStartReport
 
 KIND_TAG = "kickwheel.kind"
 
 
 def record_engine_run(
-    settings: Settings, domain: str, kind: str, report: BaseModel, table: str, files: Sequence[Path] = ()
+    settings: Settings,
+    domain: str,
+    kind: str,
+    report: BaseModel,
+    table: str,
+    files: Sequence[Path] = (),
+    plots: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """One finished run: the report's numbers as metrics, the report and its table as artifacts. Returns its id."""
+    """One finished run: the report's numbers as metrics; the report, its table and its plots as artifacts. Returns its id.
+
+    A cold start's burst is kept as a load test's is, so that the next version is compared with it.
+    """
     client, experiment = open_store(settings, domain)
     run = client.create_run(experiment, run_name=kind, tags={KIND_TAG: kind})
     recorder = RunRecorder(client, str(run.info.run_id))
@@ -28,6 +42,11 @@ def record_engine_run(
     recorder.metrics(dict(numbers(values)))
     client.log_text(recorder.run_id, json.dumps(values, indent=1), "report.json")
     client.log_text(recorder.run_id, table + "\n", "report.md")
+    for name, svg in plots.items():
+        client.log_text(recorder.run_id, svg, f"plots/{name}.svg")
+    if isinstance(report, ColdStartReport) and report.burst is not None:
+        recorder.tag(SERVER_TAG, burst_words(report.server, report.device))
+        recorder.metrics(burst_values(report.burst))
     for file in files:
         recorder.artifact(file)
     client.set_terminated(recorder.run_id)

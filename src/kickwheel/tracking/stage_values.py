@@ -13,7 +13,7 @@ from schemas.quality import Evaluation
 from schemas.seeding import SeedSet
 from schemas.student import StudentReport
 from schemas.task import TaskCatalog
-from schemas.throughput import ThroughputReport
+from schemas.throughput import Burst, ThroughputReport
 from schemas.tuning import LossPoint, TuningReport
 
 Values = dict[str, float]
@@ -87,18 +87,13 @@ def stage_values(result: BaseModel) -> Values:
             return finite(values) | students | finite(trust)
         case ThroughputReport():
             arms = dict.fromkeys(("base", "adapter", *(point.arm for point in result.points)))
-            rates = {f"largest_rate/{arm}": result.largest_rate(arm) for arm in arms}
-            burst = {}
-            if result.burst:
-                latency = result.burst.point.latency_ms
-                burst = {
-                    "burst/requests": result.burst.requests,
-                    "burst/cold": result.burst.cold,
-                    "burst/p95_ms": latency.p95,
-                    "burst/p99_ms": latency.p99,
-                    "burst/memory_mib": memory_of(result.burst.point),
-                    "burst/alarms": len(result.burst.alarms),
-                }
+            rates = {} if result.load else {f"largest_rate/{arm}": result.largest_rate(arm) for arm in arms}
+            for point in result.points[:1] if result.load else ():
+                latency = point.latency_ms
+                rates |= {f"load/{name}_ms": getattr(latency, name) for name in ("p50", "p95", "p99")}
+                rates |= {"load/achieved_rate": point.achieved_rate, "load/goodput": point.goodput}
+                rates |= {"load/sent": point.sent, "load/errors": point.sent - point.succeeded}
+            burst = burst_values(result.burst) if result.burst else {}
             return finite({**rates, **burst, "startup_s": result.startup_s, "warmup_s": result.warmup_s})
         case DistillationReport():
             business = {f"business_{arm}/{k}": v for arm, item in result.business.items() for k, v in item.model_dump().items()}
@@ -107,6 +102,21 @@ def stage_values(result: BaseModel) -> Values:
             values = finite({**business, **signals, "conflicts": result.conflicts, "trained_tokens": result.trained_tokens})
             return values | {k: v for item in gate for k, v in evaluation_values(item).items()}
     raise TypeError(f"no stage gives a {type(result).__name__}")
+
+
+def burst_values(burst: Burst) -> Values:
+    """A burst as the next version's is compared with it."""
+    latency = burst.point.latency_ms
+    return finite(
+        {
+            "burst/requests": burst.requests,
+            "burst/cold": burst.cold,
+            "burst/p95_ms": latency.p95,
+            "burst/p99_ms": latency.p99,
+            "burst/memory_mib": memory_of(burst.point),
+            "burst/alarms": len(burst.alarms),
+        }
+    )
 
 
 def _trust_values(result: TuningReport) -> dict[str, float | None]:

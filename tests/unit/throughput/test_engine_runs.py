@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 
 from kickwheel.inference.server_profile import load_profile
+from kickwheel.reporting.engine_plots import engine_plots
 from kickwheel.reporting.engine_tables import arms_lines, cold_start_lines, search_lines
-from kickwheel.settings import ServerSettings
+from kickwheel.settings import ServerSettings, Settings
+from kickwheel.throughput.drift import BurstBaseline
 from kickwheel.throughput.engine_bench_adapter import EngineBench, Load
-from kickwheel.throughput.engine_runs import run_arms, run_cold_start, run_search
-from kickwheel.tracking.engine_run_adapter import numbers
+from kickwheel.throughput.engine_runs import burst_words, run_arms, run_cold_start, run_search
+from kickwheel.tracking.burst_baseline_adapter import last_burst
+from kickwheel.tracking.engine_run_adapter import numbers, record_engine_run
+from kickwheel.tracking.store_adapter import open_store
+from schemas.engine import EngineReports
 from schemas.utterance import Utterance
 
 STAND_IN = """
-import sys, time
-from kickwheel.testing.model_server import FakeModelServer
+import asyncio, os, sys
+from kickwheel.testing.fast_server import Behaviour, serve
 arguments = sys.argv[1:]
 if "--block-size" in arguments and arguments[arguments.index("--block-size") + 1] == "32" and "--max-num-seqs" in arguments:
     if arguments[arguments.index("--max-num-seqs") + 1] == "64":
@@ -27,8 +32,8 @@ name, port = (arguments[arguments.index(flag) + 1] for flag in ("--served-model-
 print("INFO version 0.32.0", flush=True)
 with open({starts!r}, "a") as file:
     file.write(name + "\\n")
-with FakeModelServer(base_name=name, port=int(port), ttft_s=0.005):
-    time.sleep(600)
+os.dup2(os.pipe()[0], 0)  # its standard input never ends: what ends it is a signal
+asyncio.run(serve(Behaviour(model=name, port=int(port), ttft_s=0.005)))
 """
 
 
@@ -109,6 +114,40 @@ def test_a_cold_start_has_phases_first_requests_and_a_row_for_each_way(place: Pl
     assert any("| full | 1 |" in line for line in cold_start_lines(report))
     run_cold_start(place, ("none", "full"), 1, place.told)
     assert starts(place) == 2
+
+
+def test_all_at_once_on_a_cold_server_is_held_against_the_version_before(place: Place) -> None:
+    asked: list[str] = []
+
+    def before(server: str) -> BurstBaseline:
+        asked.append(server)
+        return BurstBaseline("run-1", p95_ms=0.1, memory_mib=1.0)
+
+    report = run_cold_start(place, ("none",), 1, place.told, at_once=6, baseline=before)
+    assert report.burst is not None
+    assert (report.burst.requests, report.burst.cold, report.burst.point.succeeded) == (6, True, 6)
+    assert len(report.burst.alarms) == 2
+    assert asked == ["vLLM fake on cpu, base"]
+    assert starts(place) == 2
+    assert any("6 at once, cold" in line and "memory is up" in line for line in cold_start_lines(report))
+
+
+@pytest.mark.filterwarnings("default")  # MLflow's own dependencies warn
+def test_a_cold_start_in_mlflow_is_what_the_next_one_is_compared_with(place: Place, tmp_path: Path) -> None:
+    report = run_cold_start(place, ("none",), 1, place.told, at_once=3)
+    settings = Settings(home=tmp_path / "home")
+    client, experiment = open_store(settings, "shop")
+    words = burst_words(report.server, report.device)
+    assert last_burst(client, experiment, server=words, requests=3, cold=True) is None
+    run = record_engine_run(
+        settings, "shop", "engine cold-start", report, "table", plots=engine_plots(EngineReports(cold_start=report))
+    )
+    found = last_burst(client, experiment, server=words, requests=3, cold=True)
+    assert found is not None
+    assert report.burst is not None
+    assert (found.run, found.p95_ms) == (run, report.burst.point.latency_ms.p95)
+    assert last_burst(client, experiment, server=words, requests=4, cold=True) is None
+    assert [item.path for item in client.list_artifacts(run, "plots")] == ["plots/engine_starts.svg"]
 
 
 def test_numbers_of_a_report_go_by_names_that_mlflow_takes() -> None:

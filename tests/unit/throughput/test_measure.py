@@ -28,22 +28,24 @@ ROWS = [
 ]
 RIGHT, WRONG = encode_frame(Frame(intent="out_of_scope")), encode_frame(Frame(intent=CATALOG.intents[0]))
 SETTINGS = ThroughputSettings(
-    slo=Slo(p99_ms=1000.0), start_rate=2.0, max_points=4, min_requests=8, step_s=2.0, unloaded_requests=10, tolerance=0.5
+    slo=Slo(p99_ms=1000.0), start_rate=2.0, max_points=5, min_requests=8, step_s=2.0, unloaded_requests=10, tolerance=0.5
 )
 
 
 class Scripted:
-    """Latency grows with the rate; above ``tired`` a row's reply is wrong; dies in the step given."""
+    """Latency grows with the rate; above ``tired`` a row's reply is wrong; dies, or stands still, in the step given."""
 
-    def __init__(self, capacity: float = 7.0, tired: float = 1e9, dies_in: int = 0):
+    def __init__(self, capacity: float = 7.0, tired: float = 1e9, dies_in: int = 0, stalls_in: int = 0):
         self.plans: list[LoadPlan] = []
-        self.capacity, self.tired, self.dies_in = capacity, tired, dies_in
+        self.capacity, self.tired, self.dies_in, self.stalls_in = capacity, tired, dies_in, stalls_in
 
     def run(self, plan: LoadPlan) -> StepRecord:
         self.plans.append(plan)
         schedule = plan.schedule or tuple(float(number) for number in range(len(plan.bodies)))
         rate = 1 / (schedule[1] - schedule[0]) if schedule[1] > schedule[0] else 0.0
         latency = 0.1 if not plan.schedule or rate < self.capacity else 3.0
+        if len(self.plans) == self.stalls_in:
+            latency = 3.0
         error = "connection" if len(self.plans) == self.dies_in else None
         text = WRONG if plan.schedule and rate > self.tired else RIGHT
         samples = tuple(
@@ -80,18 +82,29 @@ def test_arms_get_the_same_rows_at_the_same_times_in_turning_order() -> None:
         "smol",
         "smol",
         "tuned",
+        "tuned",
+        "smol",
     ]
     for first, second in zip(generator.plans[1::2], generator.plans[2::2], strict=True):
         assert first.schedule == second.schedule
         said = [[json.loads(body)["messages"] for body in plan.bodies] for plan in (first, second)]
         assert said[0] == said[1]
     assert {json.loads(plan.bodies[0]).get("max_tokens") for plan in generator.plans} == {64, 8}  # the base writes as much
-    assert [point.offered_rate for point in report.points if point.arm == "adapter"] == pytest.approx([2, 4, 8, 32**0.5])
+    assert [point.offered_rate for point in report.points if point.arm == "adapter"] == pytest.approx([2, 4, 8, 8, 32**0.5])
     (search,) = report.searches
     assert search.largest_rate == pytest.approx(32**0.5)
     assert search.unloaded_p99_ms == pytest.approx(100)
     assert report.largest_rate("base") == pytest.approx(32**0.5)
     assert report.measured
+
+
+@pytest.mark.parametrize("stalls_in", range(2, 9))
+def test_one_bad_moment_does_not_change_the_answer(stalls_in: int) -> None:
+    settings = SETTINGS.model_copy(update={"max_points": 12, "tolerance": 0.05, "start_rate": 1.0})
+    calm = measure(bench(Scripted(), settings=settings), Arm("adapter", ("tuned",)))
+    shaken = measure(bench(Scripted(stalls_in=stalls_in), settings=settings), Arm("adapter", ("tuned",)))
+    assert shaken.searches[0].largest_rate == calm.searches[0].largest_rate == pytest.approx(6.727, rel=0.01)
+    assert shaken.largest_rate("adapter") == calm.largest_rate("adapter")
 
 
 def test_accuracy_under_load_is_held_against_that_without() -> None:
@@ -143,7 +156,7 @@ def test_what_was_measured_before_a_kill_is_not_measured_again(tmp_path: Path) -
     again = Scripted()
     report = measure(bench(again, PointLog(path)), *arms)
     whole = measure(bench(Scripted()), *arms)
-    assert len(again.plans) == 9 - 4
+    assert len(again.plans) == 11 - 4
     assert report == whole
 
 

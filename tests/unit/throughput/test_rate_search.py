@@ -115,7 +115,7 @@ def test_a_start_that_misses_is_halved_until_it_holds() -> None:
         return queue(10.0)(rate)
 
     found = largest_rate(measure, SLO, start=64.0, tolerance=0.5)
-    assert rates[:5] == [64, 32, 16, 8, 4]
+    assert rates[:9] == [64, 64, 32, 32, 16, 16, 8, 8, 4]
     assert found.largest_rate == pytest.approx(4.0)
 
 
@@ -134,6 +134,23 @@ def test_a_step_of_a_late_generator_is_measured_again_and_never_held() -> None:
     found = largest_rate(measure, SLO, start=2.0)
     assert rates == [2, 4, 8, 8]
     assert (found.largest_rate, found.ended_by) == (4.0, "generator_too_slow")
+
+
+def test_a_miss_that_is_none_when_seen_again_halves_nothing() -> None:
+    rates: list[float] = []
+
+    def measure(rate: float) -> LoadPoint:
+        rates.append(rate)
+        return point(rate, 5000.0) if rates == [2, 4, 8] else queue(100.0)(rate)
+
+    found = largest_rate(measure, SLO, start=2.0, tolerance=0.05)
+    assert rates[:5] == [2, 4, 8, 8, 16]
+    assert found.largest_rate == pytest.approx(true_rate(100.0), rel=0.05)
+
+
+def test_a_miss_that_the_last_step_allowed_saw_counts_as_one() -> None:
+    found = largest_rate(queue(10.0), SLO, start=2.0, max_points=3)
+    assert (found.largest_rate, found.first_miss, found.ended_by, found.points) == (4.0, 8.0, "points", 3)
 
 
 def test_bounds_that_make_no_sense_are_refused() -> None:
