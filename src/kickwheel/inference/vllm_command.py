@@ -117,16 +117,21 @@ FEW_CORES = 4
 """Up to so many, the core that vLLM keeps for its own bookkeeping is worth more as a third or half of the computing."""
 
 
+_NOT_INHERITED = ("KICKWHEEL_", "VLLM_API_KEY")
+
+
 def server_environment(
     settings: ServerSettings, inherited: Mapping[str, str], cores: Sequence[int], engine: EngineSettings | None = None
 ) -> dict[str, str]:
     """The inherited environment without our own settings (they hold keys), with what the server needs.
 
+    A ``VLLM_API_KEY`` meant for another server is left out: ours listens on this machine alone, and would refuse us.
+
     Args:
         cores: numbers of the CPU cores that this process may use. On a CPU the server computes on all of them where they are
             few: 1.5 times the rate of vLLM's own choice on two cores.
     """
-    environment = {name: value for name, value in inherited.items() if not name.startswith("KICKWHEEL_")}
+    environment = {name: value for name, value in inherited.items() if not name.startswith(_NOT_INHERITED)}
     if settings.device == "cpu" and len(cores) <= FEW_CORES:
         environment.setdefault("VLLM_CPU_OMP_THREADS_BIND", ",".join(map(str, cores)))
     wanted = {

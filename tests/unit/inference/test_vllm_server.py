@@ -239,7 +239,7 @@ def test_free_white_space_in_structured_output_is_off() -> None:
 
 
 def test_the_server_gets_none_of_our_keys() -> None:
-    inherited = {"KICKWHEEL_TEACHER__API_KEY": "sk-secret", "HOME": "/root"}
+    inherited = {"KICKWHEEL_TEACHER__API_KEY": "sk-secret", "VLLM_API_KEY": "sk-secret", "HOME": "/root"}
     environment = server_environment(ServerSettings(), inherited, range(2))
     assert "sk-secret" not in environment.values()
     assert environment["HOME"] == "/root"
