@@ -13,6 +13,7 @@ from kickwheel.intent.documents import Document, Statement, read_document
 from kickwheel.intent.glossary import Glossary
 from kickwheel.intent.phrasing_lines import read_phrasings
 from kickwheel.intent.ports import Recognised, Recogniser, Refused
+from kickwheel.intent.questions_zh import question_for
 from kickwheel.intent.rules import RulesRecogniser
 from kickwheel.intent.schedule_writing import write_schedule
 from kickwheel.intent.slot_lines import read_slots
@@ -244,7 +245,8 @@ def _settled(domain: str, found: Sequence[TaskSchema | Rejection]) -> TaskCatalo
             Rejection(source=task.provenance[0], reason="duplicate", question=question) for task in same if task is not kept
         ]
     _refuse_shared_intents(tasks)
-    return TaskCatalog(domain=domain, tasks=tuple(tasks), rejections=tuple(rejections))
+    asked = (item.model_copy(update={"question": question_for(item.source.quote, item.question)}) for item in rejections)
+    return TaskCatalog(domain=domain, tasks=tuple(tasks), rejections=tuple(asked))
 
 
 def _refuse_shared_intents(tasks: Sequence[TaskSchema]) -> None:

@@ -103,7 +103,7 @@ def test_statement_that_says_the_same_again_is_a_duplicate(tmp_path: Path) -> No
 def test_statements_that_contradict_each_other_are_all_rejected(tmp_path: Path) -> None:
     catalog = mapped(tmp_path, "每日9点同步用户订单。\n\n每日10点同步用户订单。")
     assert (catalog.tasks, reasons(catalog)) == ((), ["contradiction", "contradiction"])
-    assert "doc.md:1 and" in catalog.rejections[0].question
+    assert "doc.md:1 和" in catalog.rejections[0].question
 
 
 def test_qualifier_tells_tasks_of_one_target_apart(tmp_path: Path) -> None:
