@@ -108,6 +108,9 @@ class NothingServed:
     def routing(self) -> None:
         return None
 
+    def tidy(self) -> None:
+        """There is nothing to end."""
+
 
 def adapter(folder: Path, content: bytes) -> AdapterArtifact:
     folder.mkdir()
