@@ -16,7 +16,7 @@ import hashlib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from schemas.frame import Frame, Slot
@@ -48,9 +48,13 @@ class NormalText:
         return {end: index for index, end in enumerate(self.ends)}
 
 
+@lru_cache(maxsize=256)
 def normal_text(text: str) -> NormalText:
     """The normal form. Two texts are spellings of one request if their keys are equal."""
-    pieces = [(char, start, end) for start, end in _clusters(text) for char in _folded(text[start:end])]
+    if text.isascii():  # what the rest would come to, without a look at each character
+        pieces = [(" " if char.isspace() else char, index, index + 1) for index, char in enumerate(text.lower())]
+    else:
+        pieces = [(char, start, end) for start, end in _clusters(text) for char in _folded(text[start:end])]
     kept = [piece for index, piece in enumerate(pieces) if not _is_loose(pieces, index)]
     if not any(char != " " for char, _, _ in kept):  # nothing but punctuation: ？ is not the same as ！！
         kept = pieces
@@ -137,7 +141,10 @@ def _is_idle_space(pieces: Sequence[tuple[str, int, int]], index: int) -> bool:
     if pieces[index][0] != " ":
         return False
     before = pieces[index - 1][0] if index else " "
-    after = next((piece[0] for piece in pieces[index + 1 :] if piece[0] != " "), " ")
+    following = index + 1
+    while following < len(pieces) and pieces[following][0] == " ":
+        following += 1
+    after = pieces[following][0] if following < len(pieces) else " "
     return before == " " or after == " " or _has_no_blanks(before) or _has_no_blanks(after)
 
 

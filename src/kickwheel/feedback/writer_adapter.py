@@ -64,7 +64,9 @@ class GroupCommitWriter:
                 raise RateLimited(f"{self._waiting} events wait to be written", retry_after=1.0)
             self._queue.append((submission, receipt))
             self._waiting += len(submission)
-            self._wake.notify()
+            # A writer that gathers is not woken for each row: it would fight the callers for the interpreter.
+            if len(self._queue) == 1 or self._waiting >= self._max_rows:
+                self._wake.notify()
         return receipt
 
     async def add(self, inferences: Sequence[InferenceRecord] = (), events: Sequence[Event] = ()) -> Received:

@@ -67,8 +67,8 @@ def create_app(
         redoc_url=None,
     )
     app.state.tokens, app.state.limits, app.state.metrics = tokens, limits, metrics
+    app.include_router(understand_api.router)  # first: routes are tried in order, and this one is asked for most
     app.include_router(health_api.router)
-    app.include_router(understand_api.router)
     if feedback is not None:
         refusals = openapi_responses(400, 401, 403, 413, 422, 429, 503)
         app.include_router(feedback, dependencies=[MAY_GIVE_FEEDBACK], responses=refusals)
