@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,42 +11,16 @@ import pytest
 from kickwheel.errors import InputError, ServiceUnavailable
 from kickwheel.promotion.ledger import Ledger
 from kickwheel.promotion.moves import Mover
-from kickwheel.promotion.ports import Alias
 from kickwheel.promotion.traffic_adapter import ServedTraffic
 from kickwheel.serving.routing_adapter import read_routing, write_routing
 from kickwheel.testing.model_server import FakeModelServer
-from schemas.base import FolderRef
-from schemas.promotion import Move, PromotableVersion
+from schemas.promotion import Move
 from schemas.serving import Routing, ServedVersion
+from tests.unit.promotion.fake_registry import FakeRegistry
 
 
 class Killed(BaseException):
     """What kill -9 looks like from within: nothing catches it."""
-
-
-class FakeRegistry:
-    """Versions 1, 2 and 3 with empty folders."""
-
-    def __init__(self, folder: Path):
-        self.aliases: dict[Alias, str] = {}
-        self._folder = folder
-
-    def alias(self, name: Alias) -> str | None:
-        return self.aliases.get(name)
-
-    def set_alias(self, name: Alias, version: str | None) -> None:
-        if version is None:
-            self.aliases.pop(name, None)
-        else:
-            self.aliases[name] = version
-
-    def version(self, version: str) -> PromotableVersion:
-        if version not in {"1", "2", "3"}:
-            raise InputError(f"there is no version {version!r}")
-        folder = self._folder / f"shop-{version}"
-        folder.mkdir(exist_ok=True)
-        (folder / "adapter_config.json").write_text('{"target_modules": ["q_proj"]}')
-        return PromotableVersion(version=version, name=f"shop-{version}", folder=FolderRef(path=str(folder), sha256="0" * 64))
 
 
 class World:
@@ -94,7 +69,7 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path: Path) -> Iterator[World]:
     with FakeModelServer() as server:
         yield World(tmp_path, server)
 

@@ -18,13 +18,12 @@ from kickwheel.errors import InputError, ServerFailed, ServiceError, StaleRoutin
 from kickwheel.inference.switch_adapter import Stoppable, drain
 from kickwheel.promotion.ledger import Ledger
 from kickwheel.promotion.moves import Mover
-from kickwheel.promotion.ports import Alias
 from kickwheel.promotion.traffic_adapter import ServedTraffic
 from kickwheel.serving.routing_adapter import read_routing, write_routing
 from kickwheel.testing.model_server import Failure, FakeModelServer
-from schemas.base import FolderRef
-from schemas.promotion import PromotableVersion, VersionKind
+from schemas.promotion import PromotableVersion
 from schemas.serving import Routing, ServedVersion
+from tests.unit.promotion.fake_registry import FakeRegistry
 
 
 class Held:
@@ -67,37 +66,11 @@ class Keeper:
         return dict(self.held)
 
 
-class Registry:
-    """Versions m2 and m3 are merged weights, a1 and a4 adapters."""
-
-    def __init__(self, folder: Path):
-        self.aliases: dict[Alias, str] = {"champion": "a1"}
-        self._folder = folder
-
-    def alias(self, name: Alias) -> str | None:
-        return self.aliases.get(name)
-
-    def set_alias(self, name: Alias, version: str | None) -> None:
-        if version is None:
-            self.aliases.pop(name, None)
-        else:
-            self.aliases[name] = version
-
-    def version(self, version: str) -> PromotableVersion:
-        folder = self._folder / version
-        folder.mkdir(exist_ok=True)
-        (folder / "adapter_config.json").write_text('{"target_modules": ["q_proj"]}')
-        kind: VersionKind = "merged" if version.startswith("m") else "adapter"
-        return PromotableVersion(
-            version=version, name=f"shop-{version}", folder=FolderRef(path=str(folder), sha256="0" * 64), kind=kind
-        )
-
-
 class World:
     """A domain whose champion, adapter a1, is on a server that somebody else holds."""
 
     def __init__(self, folder: Path, first: FakeModelServer):
-        self.keeper, self.registry, self.path = Keeper(), Registry(folder), folder / "routing.json"
+        self.keeper, self.registry, self.path = Keeper(), FakeRegistry(folder, champion="a1"), folder / "routing.json"
         self.traffic = ServedTraffic(self.path, servers=self.keeper, wait_until_idle=partial(drain, settle_s=0.3, limit_s=20.0))
         self.mover = Mover(self.registry, self.traffic, Ledger(folder / "ledger.jsonl"), "ana", lambda: "2026-01-01")
         first.adapters["shop-a1"] = str(folder)
