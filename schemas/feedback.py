@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from schemas.base import Contract, DataRef, Rate
+from schemas.base import Contract, DataRef, Rate, Sha256
 from schemas.frame import Frame
 from schemas.quality import Evaluation
 from schemas.tuning import AdapterArtifact, GateVerdict, LossPoint
@@ -127,6 +127,16 @@ class BusinessMetrics(Contract):
     cost_per_1k_tasks: float = Field(description="Machine time and tokens at the settings' prices, per 1,000 completed tasks")
 
 
+class TokenTeacher(Contract):
+    """The causal teacher whose next-token distributions a student is distilled towards."""
+
+    name: str = Field(description="As the settings name it: folder, package or hub id")
+    path: str = Field(description="Its folder on this machine")
+    sha256: Sha256 = Field(description="SHA-256 of configuration, tokenizer and weights: another teacher is another training")
+    tokenizer_sha256: Sha256 = Field(description="SHA-256 of vocabulary, merges and added tokens; equal to the student's")
+    weight: float = Field(gt=0, description="Weight of the token-level term in the loss")
+
+
 class DistillationReport(Contract):
     """What the distillation stage hands on."""
 
@@ -140,6 +150,7 @@ class DistillationReport(Contract):
     ab_winner: str | None = Field(description="Arm that won, or None with the reason in ab_note")
     ab_note: str
     teacher_note: str
+    token_teacher: TokenTeacher | None = Field(default=None, description="None: distilled over whole frames only")
     challenger: AdapterArtifact | None = Field(description="None: there was nothing to distil")
     trained_tokens: int = 0
     losses: tuple[LossPoint, ...] = ()

@@ -23,7 +23,7 @@ from kickwheel.probe import Probe
 from kickwheel.tracking.runs_adapter import RunRecorder
 from kickwheel.tuning.ports import TrainedAdapter
 from kickwheel.workspace import laps_of, read_jsonl
-from schemas.feedback import DistillationReport
+from schemas.feedback import DistillationReport, TokenTeacher
 from schemas.seeding import SeedSet
 from schemas.task import TaskCatalog
 from schemas.tuning import AdapterArtifact, GateVerdict, TuningReport
@@ -32,7 +32,7 @@ from tasks import policies
 from tasks.adapters import artifact_of, local_champion, register, trial_of, weights_of
 from tasks.base_answers import base_on_valid
 from tasks.progress import progress_of
-from tasks.wiring import Place, Students, base_model, distiller, teacher_client
+from tasks.wiring import Place, Students, base_model, distiller, teacher_client, token_teacher
 
 
 @task(task_run_name="take feedback", **policies.LOCAL)
@@ -56,11 +56,16 @@ class Replayed:
 
     champion: AdapterArtifact
     batch: Batch
+    token_teacher: TokenTeacher | None = None
 
 
 @task(task_run_name="replay feedback", **policies.INFERENCE)
 def replay_feedback(place: Place, served: Students, run: RunRecorder) -> Replayed:
-    """Let the champion and the probe answer every case, replay the users' behaviour, fuse it into targets."""
+    """Let the champion and the probe answer every case, replay the users' behaviour, fuse it into targets.
+
+    A token-level teacher that does not fit is refused here, before anybody is asked anything.
+    """
+    of_tokens = token_teacher(place)
     settings, cases = place.settings, place.domain.feedback_cases()
     champion = local_champion(place) or place.lap.load("tuning", TuningReport).adapter
     live = lap_cases(place.lap)
@@ -90,7 +95,7 @@ def replay_feedback(place: Place, served: Students, run: RunRecorder) -> Replaye
             progress=progress_of("closed sets that the teacher has scored"),
         )
     run.dataset(batch.batch_ref, "distillation-batch", "training")
-    return Replayed(champion, batch)
+    return Replayed(champion, batch, of_tokens)
 
 
 @task(task_run_name="distil challenger", **policies.TRAINING)
@@ -100,6 +105,8 @@ def distil_challenger(place: Place, replayed: Replayed, run: RunRecorder) -> Tra
         return None
     plan = distillation_plan(replayed.champion.plan, place.settings.distillation)
     run.params({**place.settings.distillation.model_dump(), "rows": len(replayed.batch.rows), "from": replayed.champion.name})
+    if (teacher := replayed.token_teacher) is not None:
+        run.params({"token_teacher_sha256": teacher.sha256, "tokenizer_sha256": teacher.tokenizer_sha256})
     with place.gpu_slot():
         return distiller(place).distil(
             replayed.batch.rows,
@@ -110,6 +117,7 @@ def distil_challenger(place: Place, replayed: Replayed, run: RunRecorder) -> Tra
             parent=Path(replayed.champion.folder.path),
             out=place.work("distillation") / "adapter",
             progress=progress_of("distillation steps"),
+            token_teacher=replayed.token_teacher,
         )
 
 
@@ -169,6 +177,7 @@ def report_of(
         ab_winner=batch.ab.winner,
         ab_note=batch.ab.note,
         teacher_note=batch.teacher_note,
+        token_teacher=replayed.token_teacher,
         challenger=challenger,
         trained_tokens=distilled.trained_tokens if distilled else 0,
         losses=distilled.losses if distilled else (),

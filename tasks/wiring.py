@@ -14,6 +14,7 @@ from typing import Any
 from prefect.logging import get_run_logger
 
 from kickwheel.distillation.ports import Distiller
+from kickwheel.distillation.token_teacher_adapter import find_token_teacher
 from kickwheel.domain import Domain, load_domain
 from kickwheel.errors import ServerNotInstalled
 from kickwheel.inference.base_model_adapter import BaseModelFolder, ensure_base_model
@@ -35,6 +36,7 @@ from kickwheel.tracking.runs_adapter import LapTracker, RunRecorder
 from kickwheel.tracking.traced_client_adapter import TracedClient
 from kickwheel.tuning.ports import LoraTrainer, StudentTrainer
 from kickwheel.workspace import Lap, open_lap
+from schemas.feedback import TokenTeacher
 from schemas.lap import Stage
 from schemas.student import EncoderStudentPlan
 from schemas.task import TaskCatalog
@@ -137,6 +139,14 @@ def distiller(place: Place) -> Distiller:
     from kickwheel.distillation.distil_adapter import PeftDistiller
 
     return PeftDistiller()
+
+
+def token_teacher(place: Place) -> TokenTeacher | None:
+    """The causal teacher of token-level distillation, whose tokens are the base's; None where it is off."""
+    settings = place.settings
+    if settings.distillation.token_kl == 0:
+        return None
+    return find_token_teacher(settings.distillation, base_path=base_model(place).path, home=settings.home)
 
 
 @dataclass

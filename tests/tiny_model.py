@@ -26,14 +26,14 @@ def byte_tokenizer(*, eos: str | None = "<|im_end|>", template: str = CHAT_TEMPL
     return wrapped
 
 
-def write_tiny_model(folder: Path) -> Path:
-    """The base model's folder: config, safetensors, tokenizer."""
+def write_tiny_model(folder: Path, *, seed: int = 0, padding: int = 6) -> Path:
+    """The base model's folder: config, safetensors, tokenizer. ``padding``: embeddings that no token has."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     tokenizer = byte_tokenizer()
     config = LlamaConfig(
-        vocab_size=len(tokenizer) + 6,  # as many models have: more embeddings than tokens
+        vocab_size=len(tokenizer) + padding,  # as many models have: more embeddings than tokens
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
@@ -44,7 +44,7 @@ def write_tiny_model(folder: Path) -> Path:
         eos_token_id=tokenizer.eos_token_id,
         initializer_range=0.2,  # answers that depend on the prompt
     )
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

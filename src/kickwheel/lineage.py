@@ -11,13 +11,14 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from kickwheel import __version__
+from kickwheel.distillation.token_teacher_adapter import teacher_contents
 from kickwheel.domain import Domain
 from kickwheel.feedback.bad_case_rows import targets_file
 from kickwheel.feedback.lap_feedback import window_of
 from kickwheel.inference.server_profile import load_profile
 from kickwheel.registry import published_versions
 from kickwheel.review.reviewed_rows import answers_copy
-from kickwheel.settings import ServerSettings, Settings
+from kickwheel.settings import DistillationSettings, ServerSettings, Settings
 from kickwheel.workspace import Lap, fingerprint, previous_lap
 from schemas.base import DataRef
 from schemas.lap import Stage
@@ -73,7 +74,8 @@ def stage_inputs(stage: Stage, domain: Domain, settings: Settings, lap: Lap) -> 
             behaviour = (domain.feedback, domain.valid, domain.eval)
             window = window_of(lap)
             live = (window,) if window else ()
-            return fingerprint(*common, adapter, settings.distillation, *_teacher(settings), *behaviour, *live)
+            asked = (*_teacher(settings), *_token_teacher(settings.distillation))
+            return fingerprint(*common, adapter, settings.distillation, *asked, *behaviour, *live)
 
 
 def server_inputs(server: ServerSettings) -> tuple[object, ...]:
@@ -98,6 +100,12 @@ def _budget(settings: Settings) -> tuple[float, ...]:
     teacher = settings.teacher
     prices = (teacher.prompt_price_per_1m, teacher.completion_price_per_1m) if teacher.max_cost else ()
     return (teacher.max_calls, teacher.max_tokens, teacher.max_cost, *prices)
+
+
+def _token_teacher(settings: DistillationSettings) -> tuple[str, ...]:
+    """What lies in the folder of the token-level teacher now; packages and hub ids are known by their names."""
+    folder = Path(settings.token_teacher).expanduser()
+    return (teacher_contents(folder),) if settings.token_kl and folder.is_dir() else ()
 
 
 def _teacher(settings: Settings) -> tuple[str, str, str]:

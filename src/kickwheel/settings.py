@@ -250,6 +250,13 @@ class DistillationSettings(Group):
     temperature: float = Field(default=2.0, gt=0, description="Softens target and student; the loss is scaled by its square")
     teacher_mix: float = Field(default=0.3, ge=0, le=1, description="Share of the teacher's scores in the target")
     hard_label_weight: float = Field(default=0.5, ge=0, le=1, description="Share of the hard-label loss")
+    token_kl: float = Field(
+        default=0.0, ge=0, description="Weight of the token-level term: KL from token_teacher at each completion token; 0: off"
+    )
+    token_teacher: str = Field(
+        default="",
+        description="Causal teacher of token_kl with the base's own tokens: a folder, package:NAME or hub id",
+    )
     replay_share: float = Field(default=0.3, ge=0, lt=1, description="Share of old rows mixed in against forgetting")
     champion_share: float = Field(default=0.8, ge=0, le=1, description="Share of users who see the champion, not the probe")
     max_cases: int = Field(default=64, ge=1, description="Cases of a batch: those with the most evidence")
@@ -343,9 +350,25 @@ def get_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     except SettingsError as error:
         raise InputError(f"{error}: lists and objects are JSON", field="environment") from error
     try:
-        return Settings.model_validate(_merge(dict(overrides or {}), environment))
+        settings = Settings.model_validate(_merge(dict(overrides or {}), environment))
     except ValidationError as error:
         raise _refused(error, "settings.{}", ".", str) from error
+    refuse_missing_teacher(settings.distillation)
+    return settings
+
+
+def refuse_missing_teacher(distillation: DistillationSettings) -> None:
+    """Told before a lap begins, not after its night of training.
+
+    Raises:
+        InputError: the token-level term is on and has no teacher.
+    """
+    if distillation.token_kl > 0 and not distillation.token_teacher:
+        raise InputError(
+            f"empty, and distillation.token_kl is {distillation.token_kl:g}: name a causal model with the base's own tokens (a"
+            " folder, package:NAME or hub id), or set distillation.token_kl to 0",
+            field="distillation.token_teacher",
+        )
 
 
 def _refused(error: ValidationError, form: str, joint: str, spell: Callable[[str], str]) -> InputError:

@@ -58,7 +58,11 @@ def run(domain: Path, **parameters: object) -> LapReport:
     return iteration(domain=str(domain), **parameters)  # type: ignore[arg-type]
 
 
-def test_a_lap_reports_the_figures_that_mlflow_has(example: Path, home: Path, served: FakeModelServer) -> None:
+def test_a_lap_reports_the_figures_that_mlflow_has(
+    example: Path, home: Path, served: FakeModelServer, tiny_base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KICKWHEEL_DISTILLATION__TOKEN_KL", "0.1")
+    monkeypatch.setenv("KICKWHEEL_DISTILLATION__TOKEN_TEACHER", str(tiny_base))
     report = run(example)
 
     assert [item.stage for item in report.stages] == list(STAGES)
@@ -88,6 +92,13 @@ def test_a_lap_reports_the_figures_that_mlflow_has(example: Path, home: Path, se
     assert report.tuning.parity is not None
     assert "instant trainer" in report.tuning.parity.skipped
     assert tuning.data.metrics["probe_folds/folds"] == 5
+    assert report.distillation is not None
+    teacher = report.distillation.token_teacher
+    assert teacher is not None
+    distilled = next(child for child in children if child.info.run_name == "distillation").data.params
+    told = {name: distilled[name] for name in ("token_kl", "token_teacher", "token_teacher_sha256")}
+    assert told == {"token_kl": "0.1", "token_teacher": teacher.name, "token_teacher_sha256": teacher.sha256}
+    assert f"{teacher.name} (sha256 {teacher.sha256[:12]}), weight 0.1" in Path(report.html).read_text(encoding="utf-8")
 
 
 def test_the_next_lap_starts_from_what_the_last_one_learned(

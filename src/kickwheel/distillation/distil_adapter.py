@@ -10,6 +10,9 @@ be met by making the other frames absurd.) With the targets q and the temperatur
 in nats, where ``best`` is the candidate with the highest target and h the share of the hard label; a replayed old row costs
 -s. A batch's loss is their sum over the completion tokens of best candidates and old rows, which keeps it on the scale of
 tuning's cross-entropy.
+
+With ``token_kl`` above 0 that weight times the term of :mod:`~kickwheel.distillation.token_kl_adapter` is added: a causal
+teacher with the student's own tokens says what it would have written at each place.
 """
 
 from __future__ import annotations
@@ -19,14 +22,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kickwheel.distillation.mixing import replayed_rows
-from kickwheel.errors import StageFailed
+from kickwheel.distillation.token_kl_adapter import FrozenTeacher, token_kl
+from kickwheel.distillation.token_teacher_adapter import FIELD, refuse_other_tokens
+from kickwheel.errors import InputError, StageFailed
 from kickwheel.settings import DistillationSettings
-from kickwheel.tuning.batch_adapter import completion_logprobs
+from kickwheel.tuning.accelerator_adapter import acceleration_of
+from kickwheel.tuning.batch_adapter import completion_logits, completion_logprobs, logprobs_of
 from kickwheel.tuning.encoding import Example, FrameEncoder
+from kickwheel.tuning.loop_adapter import LossOf
 from kickwheel.tuning.model_adapter import load_tokenizer
 from kickwheel.tuning.ports import Progress, TrainedAdapter
 from kickwheel.tuning.trainer_adapter import train_adapter
-from schemas.feedback import DistillationRow
+from schemas.feedback import DistillationRow, TokenTeacher
 from schemas.tuning import LoraPlan
 from schemas.utterance import Utterance
 
@@ -48,30 +55,59 @@ class PeftDistiller:
         parent: Path,
         out: Path,
         progress: Progress | None = None,
+        token_teacher: TokenTeacher | None = None,
     ) -> TrainedAdapter:
         """See :class:`~kickwheel.distillation.ports.Distiller`."""
         if not rows:
             raise StageFailed("there is nothing to distil: no case has a candidate that feedback speaks for")
+        objective, speed = f"distillation T={settings.temperature} h={settings.hard_label_weight}", None
+        teacher = _frozen(settings, token_teacher, base_path)
+        if teacher is not None:
+            objective += f" token_kl={settings.token_kl} teacher={teacher.sha256}"
+            speed = acceleration_of(base_path, plan, fault="a teacher reads the rows too, whatever its layers are")
         tokenizer = load_tokenizer(base_path)
         encoder = FrameEncoder(tokenizer)
         old = replayed_rows(replay, len(rows), settings.replay_share, plan.seed)
-        temperature, hard = settings.temperature, settings.hard_label_weight
-
-        def loss_of(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-            logprobs, mask = completion_logprobs(model, batch)
-            return distillation_loss(logprobs, mask, batch, temperature=temperature, hard=hard)
-
         return train_adapter(
             [case_example(row, encoder) for row in rows] + [encoder.labelled(row) for row in old],
             plan,
-            loss_of,
+            _loss(settings, teacher),
             tokenizer=tokenizer,
             base_path=base_path,
             out=out,
             parent=parent,
             progress=progress,
-            objective=f"distillation T={temperature} h={hard}",
+            objective=objective,
+            acceleration=speed,
         )
+
+
+def _frozen(settings: DistillationSettings, teacher: TokenTeacher | None, base_path: Path) -> FrozenTeacher | None:
+    if settings.token_kl == 0:
+        return None
+    if teacher is None:
+        raise InputError("distillation.token_kl is above 0, and no teacher was given", field=FIELD)
+    refuse_other_tokens(teacher, base_path)
+    return FrozenTeacher(teacher)
+
+
+def _loss(settings: DistillationSettings, teacher: FrozenTeacher | None) -> LossOf:
+    """The loss of a step: of whole frames, and of tokens where there is a teacher for them."""
+    temperature, hard = settings.temperature, settings.hard_label_weight
+
+    def of_frames(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        logprobs, mask = completion_logprobs(model, batch)
+        return distillation_loss(logprobs, mask, batch, temperature=temperature, hard=hard)
+
+    if teacher is None:
+        return of_frames
+
+    def of_frames_and_tokens(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        logits = completion_logits(model, batch)
+        frames = distillation_loss(*logprobs_of(logits, batch["labels"]), batch, temperature=temperature, hard=hard)
+        return frames + settings.token_kl * token_kl(logits, teacher.logits(batch), batch, temperature=temperature)
+
+    return of_frames_and_tokens
 
 
 def case_example(row: DistillationRow, encoder: FrameEncoder) -> Example:

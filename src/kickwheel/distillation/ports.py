@@ -8,7 +8,7 @@ from typing import Protocol
 
 from kickwheel.settings import DistillationSettings
 from kickwheel.tuning.ports import Progress, TrainedAdapter
-from schemas.feedback import DistillationRow
+from schemas.feedback import DistillationRow, TokenTeacher
 from schemas.tuning import LoraPlan
 from schemas.utterance import Utterance
 
@@ -27,13 +27,16 @@ class Distiller(Protocol):
         parent: Path,
         out: Path,
         progress: Progress | None = None,
+        token_teacher: TokenTeacher | None = None,
     ) -> TrainedAdapter:
         """Train on ``rows`` with old labelled rows (``replay``) mixed in, and write the adapter to ``out``.
 
         ``plan`` is the plan of this training: see :func:`~kickwheel.distillation.mixing.distillation_plan`. Taken up again
-        after a kill, like :class:`~kickwheel.tuning.ports.LoraTrainer`.
+        after a kill, like :class:`~kickwheel.tuning.ports.LoraTrainer`. ``token_teacher`` is asked for each completion token's
+        distribution where ``settings.token_kl`` is above 0, and left alone otherwise.
 
         Raises:
+            InputError: ``token_kl`` is above 0 and there is no teacher, or its tokens are not the base's.
             StageFailed: nothing to distil, a budget below one batch, a champion that does not fit the plan.
         """
         ...

@@ -59,8 +59,10 @@ PACKAGED = {
 }
 
 
-def ensure_base_model(spec: str, home: Path) -> BaseModelFolder:
-    """The base model that ``spec`` names, ready on disk.
+def ensure_base_model(
+    spec: str, home: Path, *, what: str = "base model", setting: str = "KICKWHEEL_MODEL__BASE"
+) -> BaseModelFolder:
+    """The base model that ``spec`` names, ready on disk. ``what`` it is and the ``setting`` that names it stand in errors.
 
     ``package:NAME`` is unpacked once into ``home/models/NAME`` (bf16 safetensors, about 15 s; a second process waits for
     the first). A folder is used as it is. Anything else is a hub id.
@@ -69,23 +71,23 @@ def ensure_base_model(spec: str, home: Path) -> BaseModelFolder:
         ModelUnavailable: it cannot be had; says what to do.
     """
     if spec.startswith(PACKAGE):
-        return _from_package(spec.removeprefix(PACKAGE), home)
+        return _from_package(spec.removeprefix(PACKAGE), home, setting)
     folder = Path(spec).expanduser()
     if folder.is_dir():
-        return BaseModelFolder(_checked(folder.resolve(), spec), folder.resolve().name, "unknown")
+        return BaseModelFolder(_checked(folder.resolve(), spec, what), folder.resolve().name, "unknown")
     if spec.startswith((".", "/", "~")):
-        raise ModelUnavailable(f"base model {spec!r}: there is no such folder (setting KICKWHEEL_MODEL__BASE)")
-    return BaseModelFolder(_checked(_fetched(spec), spec), spec, "unknown")
+        raise ModelUnavailable(f"{what} {spec!r}: there is no such folder (setting {setting})")
+    return BaseModelFolder(_checked(_fetched(spec, what, setting), spec, what), spec, "unknown")
 
 
-def packaged(name: str) -> PackagedModel:
+def packaged(name: str, setting: str = "KICKWHEEL_MODEL__BASE") -> PackagedModel:
     """The packaged model of a name.
 
     Raises:
         ModelUnavailable: we know none of that name.
     """
     if name not in PACKAGED:
-        raise ModelUnavailable(f"no packaged model {name!r}; known: {', '.join(PACKAGED)} (setting KICKWHEEL_MODEL__BASE)")
+        raise ModelUnavailable(f"no packaged model {name!r}; known: {', '.join(PACKAGED)} (setting {setting})")
     return PACKAGED[name]
 
 
@@ -98,8 +100,8 @@ def find_gguf(model: PackagedModel) -> Path:
     return packaged_file(model.distribution, model.version, model.file_name, model.sha256)
 
 
-def _from_package(name: str, home: Path) -> BaseModelFolder:
-    model = packaged(name)
+def _from_package(name: str, home: Path, setting: str) -> BaseModelFolder:
+    model = packaged(name, setting)
     target = (home / "models" / name).resolve()
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -142,27 +144,25 @@ def _unpack(model: PackagedModel, target: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _fetched(hub_id: str) -> Path:
+def _fetched(hub_id: str, what: str, setting: str) -> Path:
     return from_hub(
         hub_id,
-        "base model",
+        what,
         allow=["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"],
         ignore=["*/*"],
-        without=(
-            f"set KICKWHEEL_MODEL__BASE to a folder or to {PACKAGE}{next(iter(PACKAGED))}; for a gated model set HF_TOKEN"
-        ),
+        without=(f"set {setting} to a folder or to {PACKAGE}{next(iter(PACKAGED))}; for a gated model set HF_TOKEN"),
     )
 
 
-def _checked(folder: Path, spec: str) -> Path:
+def _checked(folder: Path, spec: str, what: str) -> Path:
     """A folder that can be served and trained.
 
     Raises:
         ModelUnavailable: a part is missing; pickled weights do not count.
     """
-    missing = [what for what, there in _parts(folder).items() if not there]
+    missing = [part for part, there in _parts(folder).items() if not there]
     if missing:
-        raise ModelUnavailable(f"base model {spec!r}: {folder} has no {', no '.join(missing)}")
+        raise ModelUnavailable(f"{what} {spec!r}: {folder} has no {', no '.join(missing)}")
     return folder
 
 

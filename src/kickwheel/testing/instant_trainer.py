@@ -13,7 +13,7 @@ from typing import Any
 from kickwheel.errors import StageFailed
 from kickwheel.settings import DistillationSettings
 from kickwheel.tuning.ports import Progress, Surroundings, TrainedAdapter
-from schemas.feedback import DistillationRow
+from schemas.feedback import DistillationRow, TokenTeacher
 from schemas.tuning import LoraPlan, LossPoint
 from schemas.utterance import Utterance
 
@@ -60,6 +60,7 @@ class InstantTrainer:
         parent: Path,
         out: Path,
         progress: Progress | None = None,
+        token_teacher: TokenTeacher | None = None,
     ) -> TrainedAdapter:
         """Write an adapter that does nothing, of other weights than the parent's: the registry tells versions by them."""
         self.calls.append(("distil", out.name))

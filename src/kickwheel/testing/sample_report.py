@@ -16,7 +16,7 @@ from kickwheel.testing.sample_load import sample_throughput
 from kickwheel.testing.sample_trust import sample_calibration, sample_cross_validation, sample_parity, sample_trust
 from schemas.base import DataRef, FolderRef
 from schemas.dual_track import DualTrack, VersionTrack
-from schemas.feedback import BusinessMetrics, DistillationReport
+from schemas.feedback import BusinessMetrics, DistillationReport, TokenTeacher
 from schemas.frame import OUT_OF_SCOPE
 from schemas.lap import STAGES, LapReport, StageTime
 from schemas.quality import Evaluation, IntentScore, PairedTest, QualityMetrics
@@ -330,6 +330,9 @@ def _distillation() -> DistillationReport:
         ab_winner=None,
         ab_note="48 cases in the smaller arm are too few: at least 100 are needed",
         teacher_note="the teacher scored 120 of 131 candidate sets",
+        token_teacher=TokenTeacher(
+            name="models/teacher", path="models/teacher", sha256=_SHA, tokenizer_sha256=_SHA, weight=0.5
+        ),
         challenger=sample_adapter("sample-lap-0003-distilled", parent="sample-lap-0003-tuned"),
         trained_tokens=15_080,
         losses=tuple(LossPoint(step=step, tokens=940 * step, loss=round(0.62 - 0.018 * step, 3)) for step in range(1, 17)),

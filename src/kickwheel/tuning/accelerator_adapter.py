@@ -20,15 +20,15 @@ _GRAPHS = 64
 """Of one function that torch may compile before it gives up: a large model has that many layers."""
 
 
-def acceleration_of(base_path: Path, plan: LoraPlan) -> Acceleration:
-    """What suits the base model in this folder on this machine."""
+def acceleration_of(base_path: Path, plan: LoraPlan, *, fault: str | None = None) -> Acceleration:
+    """What suits the base model in this folder on this machine. ``fault``: why rows must not be packed, whatever the model."""
     import torch
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(str(base_path), local_files_only=True)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     processes = int(os.environ.get("WORLD_SIZE", "1"))
-    return choose_acceleration(device, fault=packing_fault(config), tokens=plan.max_tokens, processes=processes)
+    return choose_acceleration(device, fault=fault or packing_fault(config), tokens=plan.max_tokens, processes=processes)
 
 
 def batch_maker(

@@ -48,15 +48,26 @@ def completion_logprobs(model: Any, batch: dict[str, torch.Tensor]) -> tuple[tor
     Of a packed batch too (:mod:`kickwheel.tuning.packed_batch_adapter`). Only the last K positions are projected on the
     vocabulary: on a small model that projection is a third of the work.
     """
-    import torch
-    from torch.nn.functional import cross_entropy
-
     if "ends" in batch:
         return packed_logprobs(model, batch)
+    return logprobs_of(completion_logits(model, batch), batch["labels"])
+
+
+def completion_logits(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Logits (S, K, V) in float32 of a padded batch: at each of the last K positions those that predict its token."""
+    import torch
+
     labels, length = batch["labels"], batch["input_ids"].shape[1]
     # The token at a position is predicted one before it. Indices rather than a count: a slice of the hidden states is not
     # contiguous, and torch would then copy the whole output matrix once a row.
     before = torch.arange(length - labels.shape[1] - 1, length - 1, device=labels.device)
     output = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], logits_to_keep=before, use_cache=False)
-    logits = output.logits.float().transpose(1, 2)
-    return -cross_entropy(logits, labels, ignore_index=-100, reduction="none"), labels != -100
+    logits: torch.Tensor = output.logits.float()
+    return logits
+
+
+def logprobs_of(logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of each completion token, as :func:`completion_logprobs` gives them; ``labels`` (S, K)."""
+    from torch.nn.functional import cross_entropy
+
+    return -cross_entropy(logits.transpose(1, 2), labels, ignore_index=-100, reduction="none"), labels != -100
