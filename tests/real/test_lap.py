@@ -19,7 +19,7 @@ from schemas.lap import STAGES, LapReport
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(2700)]
 
 
 def short_domain(folder: Path) -> Path:
