@@ -32,7 +32,9 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("KICKWHEEL_") and name not in {"KICKWHEEL_FORBID_SKIPS", "KICKWHEEL_UPDATE_SNAPSHOTS"}:
             monkeypatch.delenv(name)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    # MLflow writes its own choice of a store there: what is set first is taken away again after the test.
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
 
 
 @pytest.fixture(scope="session")

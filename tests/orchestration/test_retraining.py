@@ -95,7 +95,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     api, log, home = f"http://127.0.0.1:{(port := free_port())}/api", folder / "services.log", folder / "home"
     with FakeModelServer(reply=lambda messages, model: '{"intent": "fetch_api_logs", "slots": {}}') as models:
         environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("KICKWHEEL_")},
+            **{name: value for name, value in os.environ.items() if not name.startswith(("KICKWHEEL_", "MLFLOW_"))},
             "PREFECT_HOME": str(folder / "prefect"),
             "PREFECT_API_URL": api,
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
