@@ -47,7 +47,7 @@ def test_a_short_lap_is_real_from_end_to_end(tmp_path: Path) -> None:
         "THROUGHPUT__STEP_S": "4",
         "THROUGHPUT__UNLOADED_REQUESTS": "4",
         "THROUGHPUT__BURST": "8",
-        "THROUGHPUT__SLO__P99_MS": "120000",  # whether a machine is quick is not what is tested: no step, where one request misses
+        "THROUGHPUT__SLO__P99_MS": "120000",  # how quick a machine is, is not what is tested
     }
     environment = {**os.environ, **{f"KICKWHEEL_{name}": value for name, value in settings.items()}}
     environment["PREFECT_HOME"] = str(tmp_path / "prefect")
