@@ -102,9 +102,9 @@ class Bench:
             schedule = constant_schedule(rate, seconds)
         return self._step(arm, schedule, rate, self.settings.arrivals, drawn, stop=True)
 
-    def burst(self, arm: Arm) -> LoadPoint:
-        """All requests of the settings' burst at once."""
-        schedule = burst_schedule(self.settings.burst)
+    def burst(self, arm: Arm, requests: int | None = None) -> LoadPoint:
+        """So many requests at once; None: those of the settings."""
+        schedule = burst_schedule(self.settings.burst if requests is None else requests)
         return self.on_schedule(arm, schedule, f"burst {len(schedule)}", rate=0.0)
 
     def on_schedule(

@@ -28,7 +28,6 @@ from kickwheel.throughput.cold_start import WARM_ROUNDS
 from kickwheel.throughput.cores_adapter import CorePlan, only_on, own_cores, plan_cores
 from kickwheel.throughput.engine_search import cost_per_1000
 from kickwheel.throughput.generator_adapter import ProcessGenerator
-from kickwheel.throughput.schedule import burst_schedule
 from kickwheel.throughput.watch_adapter import MetricsWatch
 from schemas.engine import ArmName, EngineFigures, EngineSettings, StartMeasured, WarmUp
 from schemas.throughput import LoadPoint
@@ -138,7 +137,7 @@ class EngineBench:
             watch = MetricsWatch(server.url, every_s=0.5, pid=pid, gpus=self.settings.device == "gpu")
             bench = replace(self._bench(server, self.seed), watch=watch)
             arm = Arm("base", (server.base_name,), self.load.tokens)
-            return bench.on_schedule(arm, burst_schedule(requests), f"burst {requests}", rate=0.0)
+            return bench.burst(arm, requests)
 
     @contextmanager
     def arm_servers(

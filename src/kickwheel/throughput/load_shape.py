@@ -95,20 +95,19 @@ def put_load(bench: Bench, arm: Arm, shape: LoadShape) -> tuple[LoadPoint, ...]:
         return (bench.closed_loop(arm, shape.count, shape.requests),)
     if shape.kind == "steps":
         return bench.in_steps(arm, shape.rates, shape.seconds)
-    schedule = schedule_of(shape, bench.seed)
-    if shape.kind in ("constant", "poisson"):
-        return (bench.on_schedule(arm, schedule, shape.kind, rate=shape.rates[0]),)
     if shape.kind == "burst":
-        return (bench.on_schedule(arm, schedule, f"burst {shape.count}", rate=0.0),)
-    span = shape.seconds if shape.kind == "ramp" else schedule[-1]
-    rate = len(schedule) / span if span > 0 else 0.0
-    texts = _trace_rows(shape, bench.rows, bench.seed) if shape.kind == "trace" else None
-    return (bench.on_schedule(arm, schedule, shape.kind, rate=rate, texts=texts),)
+        return (bench.burst(arm, shape.count),)
+    if shape.kind == "trace":
+        schedule, texts = read_trace(Path(shape.trace), speed=shape.speed)
+        rate = len(schedule) / schedule[-1] if schedule[-1] > 0 else 0.0
+        return (bench.on_schedule(arm, schedule, "trace", rate=rate, texts=_trace_rows(texts, bench.rows, bench.seed)),)
+    schedule = schedule_of(shape, bench.seed)
+    rate = len(schedule) / shape.seconds if shape.kind == "ramp" else shape.rates[0]
+    return (bench.on_schedule(arm, schedule, shape.kind, rate=rate),)
 
 
-def _trace_rows(shape: LoadShape, rows: Sequence[Utterance], seed: int) -> list[Utterance]:
-    """The trace's texts; those that are a row's are that row, so that their accuracy counts. Without a text: rows in turn."""
-    _, texts = read_trace(Path(shape.trace), speed=shape.speed)
+def _trace_rows(texts: Sequence[str | None], rows: Sequence[Utterance], seed: int) -> list[Utterance]:
+    """A trace's texts; those that are a row's are that row, so that their accuracy counts. Without a text: rows in turn."""
     known = {row.text: row for row in rows}
     turn = iter(choose_texts(rows, len(texts), seed))
     return [

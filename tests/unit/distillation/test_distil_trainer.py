@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from safetensors.numpy import load_file
 from kickwheel.distillation.distil_adapter import PeftDistiller, case_example
 from kickwheel.errors import StageFailed
 from kickwheel.settings import DistillationSettings
-from kickwheel.testing.instant_trainer import write_untrained_adapter
 from kickwheel.tuning.batch_adapter import collate, completion_logprobs
 from kickwheel.tuning.encoding import FrameEncoder
 from kickwheel.tuning.model_adapter import load_base, load_tokenizer, with_adapter
@@ -19,7 +17,6 @@ from kickwheel.tuning.ports import TrainedAdapter
 from schemas.feedback import CandidateTarget, DistillationRow
 from schemas.frame import OUT_OF_SCOPE, Frame
 from schemas.tuning import LoraPlan
-from tests.tiny_model import write_tiny_model
 from tests.unit.tuning.lora_run import rows as old_rows
 
 TEXT = "sync orders of monday"
@@ -28,18 +25,6 @@ FRAMES = (Frame(intent=OUT_OF_SCOPE), Frame(intent="sync_invoices"), Frame(inten
 PLAN = LoraPlan(batch_size=2, learning_rate=1e-2, max_tokens=12_000, seed=3)
 SHORT = PLAN.model_copy(update={"max_tokens": 3_000})
 """Enough to tell trainings apart, not to have learnt."""
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_model(tmp_path_factory.mktemp("tiny") / "base")
-
-
-@pytest.fixture(scope="module")
-def champion(base: Path) -> Path:
-    folder = base.parent / "champion"
-    write_untrained_adapter(folder, json.loads((base / "config.json").read_text()), PLAN)
-    return folder
 
 
 def case(name: str, *, favourite: int) -> DistillationRow:

@@ -20,7 +20,6 @@ from kickwheel.domain import load_domain, scaffold_domain
 from kickwheel.errors import InputError, ModelUnavailable
 from kickwheel.lineage import stage_inputs
 from kickwheel.settings import DistillationSettings, get_settings
-from kickwheel.testing.instant_trainer import write_untrained_adapter
 from kickwheel.testing.sample_report import sample_report
 from kickwheel.tuning.batch_adapter import collate, completion_logits, completion_logprobs
 from kickwheel.tuning.encoding import FrameEncoder
@@ -38,18 +37,6 @@ PLAN = LoraPlan(
     batch_size=2, learning_rate=2e-2, max_tokens=3_000, target_modules=("q_proj", "k_proj", "v_proj", "o_proj"), seed=3
 )
 ON = DistillationSettings(token_kl=1.0)
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_model(tmp_path_factory.mktemp("tiny") / "base")
-
-
-@pytest.fixture(scope="module")
-def champion(base: Path) -> Path:
-    folder = base.parent / "champion"
-    write_untrained_adapter(folder, json.loads((base / "config.json").read_text()), PLAN)
-    return folder
 
 
 @pytest.fixture(scope="module")

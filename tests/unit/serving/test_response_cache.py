@@ -128,3 +128,11 @@ def test_every_character_of_a_normal_form_came_from_somewhere(text: str) -> None
     once = normal_text(text)
     assert len(once.key) == len(once.starts) == len(once.ends)
     assert all(0 <= start < end <= len(text) for start, end in zip(once.starts, once.ends, strict=True))
+
+
+@pytest.mark.parametrize(
+    "text", ["Sync  the\tORDERS of 2026-01-02, please!", " a_b: (1.5) ", "?!", "", "x\x1cy", "50% -5 #3 ~ `z`"]
+)
+def test_plain_ascii_is_read_as_any_other_text(text: str) -> None:
+    plain, wide = normal_text(text), normal_text(text + "\u3000")  # a wide blank at the end tells nothing, but is not ASCII
+    assert (plain.key, plain.starts, plain.ends) == (wide.key, wide.starts, wide.ends)
